@@ -19,34 +19,35 @@ struct HeadName {
   std::int64_t layer = 0, head = 0;  // layer and head, both counted from 0
 };
 
-// Alignment of a causal mask if the numbers of keys and queries differ. `end`: the last query attends to
-// every key, as with a key/value cache. `start`: query i attends to keys 0 to i, as in PyTorch's
+// Alignment of a causal mask if the numbers of keys and queries differ. With `end`, the last query attends to
+// every key, as with a key/value cache; with `start`, query i attends to keys 0 to i, as in PyTorch's
 // scaled_dot_product_attention.
 enum class CausalAlignment { end, start };
 
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  // Sliding window: if above 0, a query attends only to keys less than `window` positions away. Default: 0,
-  // no window. Must not be negative.
+  // Sliding window: a query attends only to keys less than `window` positions away. Default: 0, which means
+  // no window; must not be negative.
   std::int64_t window = 0;
-  float scale = 0.0f;  // Factor of the scores. Default: 0, which means 1 / √head_dim. Must be finite.
-  // Soft cap of the scores. Default: 0, no cap. Above 0, each score becomes softcap · tanh(score / softcap),
-  // before bias and mask are applied. Must not be negative.
+  float scale = 0.0f;  // finite factor of the scores; default: 0, which means 1 / √head_dim
+  // Soft cap of the scores, not negative: each score becomes softcap · tanh(score / softcap) before bias and
+  // mask are applied. Default: 0, which means no cap.
   float softcap = 0.0f;
-  // Optional mask and bias, with shape [batch or 1, heads or 1, queries, keys], contiguous. If both are
-  // given, they must have the same shape. In the mask (DType::boolean or u8), true means that the query may
-  // attend to the key.
-  Tensor mask = {};
-  Tensor bias = {};  // numbers (f32) that are added to the scores
+  // Optional mask and bias, contiguous, with shape [batch or 1, heads or 1, queries, keys]; if both are
+  // given, they must have the same shape.
+  Tensor mask = {};  // DType::boolean or u8; true means that the query may attend to the key
+  Tensor bias = {};  // f32; added to the scores
 };
 
-// Return the attention of q [batch, heads, queries, head_dim] over k [batch, kv_heads, keys, head_dim] and v
-// [batch, kv_heads, keys, value_dim]. All are f32 and contiguous; heads is a multiple of kv_heads. The result
-// is [batch, heads, queries, value_dim]. If a query may attend to no key, its output is zero. head_dim and
-// kv_heads are at least 1; every other size may be 0. Throws usage if shapes, dtypes or options are invalid
-// or a tensor is undefined. NaN in a query, key or value propagates to the outputs that use it. Results are
-// bit-identical for any number of threads and regardless of what else is in the batch.
+// Return the attention [batch, heads, queries, value_dim] of q [batch, heads, queries, head_dim] over k
+// [batch, kv_heads, keys, head_dim] and v [batch, kv_heads, keys, value_dim]. All tensors are f32 and
+// contiguous, heads is a multiple of kv_heads, head_dim and kv_heads are at least 1, and every other size may
+// be 0. Throws usage if shapes, dtypes or options are invalid or a tensor is undefined.
+//
+// If a query may attend to no key, its output is zero; NaN in a query, key or value propagates to the outputs
+// that use it. Results are bit-identical for any number of threads and regardless of what else is in the
+// batch.
 REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& options = {});
 

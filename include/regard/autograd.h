@@ -28,10 +28,11 @@ struct Variable;
 // until the next begin()).
 using Value = ops::Variable*;
 
-// Tensors are f32. Functions throw usage if shapes or dtypes do not match, a Value is null, or the Learner
-// was moved from; a moved-from Learner can only be destroyed or assigned to. A Learner may be used from
-// several threads; its calls are serialised and share one tape. The tensors that value() and gradient()
-// return must not be read while another thread is inside begin(), backward() or step().
+// Parameters and the tape of operations on them; all tensors are f32. Calls from several threads are
+// serialised and share the tape; while another thread is inside begin(), backward() or step(), the tensors
+// that value() and gradient() return must not be read. Functions throw usage if shapes or dtypes do not
+// match, a Value is null, or the Learner was moved from; a moved-from Learner can only be destroyed or
+// assigned to.
 class REGARD_API Learner {
  public:
   Learner();
@@ -44,8 +45,9 @@ class REGARD_API Learner {
 
   void begin();  // discard all intermediate values
 
-  // The following functions compute intermediate values: matrices [rows, columns] unless stated otherwise. A
-  // constant has no gradient. It shares the memory of `value` and is kept until the next begin().
+  // The following functions compute intermediate values: matrices [rows, columns] unless stated otherwise.
+
+  // A constant has no gradient; it shares the memory of `value` until the next begin().
   Value constant(const Tensor& value);
   Value embedding(Value table, std::span<const std::int32_t> ids);  // rows of table [n, d] → [ids, d]
   Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
@@ -67,8 +69,8 @@ class REGARD_API Learner {
   Value squared_error(Value x, const Tensor& target);
 
   const Tensor& value(Value node) const;
-  // Return the gradient; valid after backward(). If the loss does not depend on the node, the gradient of a
-  // parameter is zero, and that of another node is an undefined tensor.
+  // Return the gradient of the loss with respect to `node`; valid after backward(). If the loss does not
+  // depend on the node, the gradient is zero for a parameter and an undefined tensor for any other node.
   const Tensor& gradient(Value node) const;
 
   // Set the gradients of the parameters to zero, then back-propagate from a scalar loss. May be called once

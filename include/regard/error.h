@@ -2,14 +2,15 @@
 // errors in input, in files and of the system are thrown as regard::Error. Asserts check the invariants of
 // the library's own code.
 //
-// The same mistake has the same kind wherever it is detected. The kind names the cause:
+// The kind names the cause; the same mistake has the same kind wherever it is detected:
 //
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
 //                       from, an output path that already exists, or an operation that the model does not
 //                       support
 //   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens, or
-//                       exceeds the model's positions; ids outside the vocabulary; images or named
-//                       tensors that the model cannot read, even if their file is valid
+//                       is longer than the model's maximum number of positions; ids outside the
+//                       vocabulary; images or named tensors that the model cannot read, even if their
+//                       file is valid
 //   bad_file            a file: configuration, weights, tokenizer, chat template, run file, corpus or image
 //                       whose content is invalid for every model
 //   io                  the system: it cannot find, open, read, write, map or sync a file
@@ -45,12 +46,12 @@ enum class ErrorKind {
 
 REGARD_API const char* name_of(ErrorKind kind) noexcept;  // name of the kind, such as "invalid_input"
 
-// Location of an error: a file and, if known, a line (from 1) or a byte (from 0). Unknown parts are empty or
-// -1. Data that is not in a file has a name instead: "text", "standard input".
+// Location of an error: a file and, if known, a line or a byte. For data that is not in a file, the file is a
+// name such as "text" or "standard input".
 struct Place {
-  std::string file;
-  std::int64_t line = -1;
-  std::int64_t byte = -1;
+  std::string file;        // empty if unknown
+  std::int64_t line = -1;  // from 1; -1 if unknown
+  std::int64_t byte = -1;  // from 0; -1 if unknown
 };
 
 // Several threads may read one Error at the same time, as with a std::string.
@@ -76,9 +77,9 @@ class REGARD_API Error : public std::exception {
   const Place& place() const noexcept { return place_; }
   const std::string& file() const noexcept { return place_.file; }
 
-  // Return the complete error on one line: "FILE:LINE: MESSAGE (expected …, found …). REMEDY". Control
-  // characters are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed
-  // file.
+  // Return the complete error on one line: "FILE:LINE: MESSAGE (expected …, found …). REMEDY". It can be
+  // printed even if it quotes a malformed file, because control characters are escaped and overlong parts are
+  // cut.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -90,16 +91,16 @@ class REGARD_API Error : public std::exception {
 
 // Shorthands for the most common kinds.
 REGARD_API Error usage_error(std::string message);
-REGARD_API Error input_error(std::string message);                   // invalid_input
-REGARD_API Error file_error(std::string file, std::string message);  // bad_file
+REGARD_API Error input_error(std::string message);                   // kind: invalid_input
+REGARD_API Error file_error(std::string file, std::string message);  // kind: bad_file
 REGARD_API Error cancelled_error(std::string message);
-REGARD_API Error resource_error(std::string message);  // resource_exhausted
+REGARD_API Error resource_error(std::string message);  // kind: resource_exhausted
 // Return an error of kind resource_exhausted; `bytes` is the size of the failed allocation.
 REGARD_API Error out_of_memory(std::uint64_t bytes);
 
-// Return the exception that is being handled as an Error. Call it within a catch block. std::bad_alloc
-// becomes resource_exhausted; std::system_error becomes resource_exhausted or io, by its code; every other
-// exception becomes internal.
+// Convert the exception that is being handled to an Error; call this function within a catch block.
+// std::bad_alloc becomes resource_exhausted; std::system_error becomes resource_exhausted or io, by its code;
+// every other exception becomes internal.
 REGARD_API Error caught_error();
 
 }  // namespace regard

@@ -18,10 +18,10 @@ struct ExplainInput {
   // Projections [size, head_dim]. Default: undefined; random matrices are then used, with head_dim and seed
   // of ExplainOptions.
   Tensor w_q = {}, w_k = {}, w_v = {};
-  // Queries, keys and values of one head of a model, [length, head_dim], with position encodings already
-  // applied. Default: undefined; they are then computed from the vectors. `head` is the name of the head.
+  // Queries, keys and values [length, head_dim] of one head of a model, with position encodings already
+  // applied. Default: undefined; they are then computed from the vectors.
   Tensor q = {}, k = {}, v = {};
-  std::string head = {};
+  std::string head = {};  // name of the head of q, k and v
 };
 
 struct ExplainOptions {
@@ -41,9 +41,9 @@ struct ExplainStep {
   std::vector<std::string> rows, columns;  // labels of the rows and columns of `value`; may be empty
 };
 
-// Return the steps. Throws usage if there are no tokens, the numbers of vectors and tokens differ, a tensor
-// is not an f32 matrix, or shapes do not match. Throws usage also if only some of q, k and v or of the
-// projections are given, head_dim is below 1, or the scaling is negative or not finite.
+// Return the steps of the computation. Throws usage if there are no tokens, the numbers of vectors and tokens
+// differ, a tensor is not an f32 matrix, shapes do not match, only some of q, k and v or only some of w_q,
+// w_k and w_v are given, head_dim is below 1, or the scaling is negative or not finite.
 REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
 // Describe the computation for one query in lines of text: the scores, the subtracted maximum, the attention
@@ -52,8 +52,8 @@ REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const Exp
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return example vectors [words, 4] with four invented features (finance, growth, water, place). A word that
-// is not in the built-in table gets a random vector, whose seed is its spelling in lower case. Such words are
-// appended to `invented` unless it is null.
+// is not in the built-in table gets a random vector, generated from its lower-case spelling, and is appended
+// to `invented` unless this is null.
 REGARD_API Tensor small_vectors(const std::vector<std::string>& words,
                                 std::vector<std::string>* invented = nullptr);
 

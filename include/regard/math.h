@@ -1,7 +1,7 @@
-// Plain tensor arithmetic for f32 matrices and vectors, used by regard/explain.h. Functions that return a
-// tensor allocate a new one. All functions throw usage if shapes do not match, a dtype is not f32, a tensor
-// is undefined or was moved from, or a number is out of range. Tensors without elements are allowed; NaN
-// propagates from input to output.
+// Plain tensor arithmetic for f32 matrices and vectors, used by regard/explain.h; functions that return a
+// tensor allocate a new one. Tensors without elements are allowed, and NaN propagates from input to output.
+// All functions throw usage if shapes do not match, a dtype is not f32, a tensor is undefined or was moved
+// from, or a number is out of range.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::stri
                                 float deviation = 1.0f);
 
 // Return the indices of at most `count` rows of `table` [n, d] with the largest dot product with `query` [d],
-// best first. Rows whose product is NaN come last. `count` must not be negative.
+// best first; rows whose product is NaN come last. `count` must not be negative.
 REGARD_API std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query,
                                                        std::int64_t count);
 

@@ -40,13 +40,14 @@ struct SessionLimits;
 struct SessionMemory;
 
 // Options of text generation. The defaults of beam, max_new, length_penalty, min_new, n_best,
-// repetition_penalty and no_repeat_ngram select the values in the model's folder. If beam is 0 and sample is
-// false, the folder also determines whether to sample.
+// repetition_penalty and no_repeat_ngram select the values in the model's folder.
 struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  bool sample = false;  // true: sample; false: search, and ignore the fields from temperature to typical_p
+  // true: sample; false: ignore the fields from temperature to typical_p, and search unless beam is 0 and the
+  // model's folder selects sampling
+  bool sample = false;
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
@@ -61,7 +62,8 @@ struct DecodingOptions {
   std::int64_t no_repeat_ngram = 0;    // size in tokens of n-grams that must not repeat
   std::vector<std::string> stop = {};  // the text ends before the first occurrence of one of these strings
   std::vector<std::string> bad_words = {};  // words that are never generated
-  // truncate texts longer than the model's positions instead of throwing; ignored by Sessions::join()
+  // truncate texts longer than the model's maximum number of positions instead of throwing; ignored by
+  // Sessions::join()
   bool truncate = false;
   // interventions in every pass, as in docs/looking.md; not supported by Sessions, which throw usage
   std::vector<std::string> interventions = {};
@@ -78,18 +80,20 @@ struct Written {
 };
 
 struct WriteCallbacks {
-  // Called after each step with the new part of the first text, in whole characters. The concatenated pieces
-  // are the text. A beam search delivers one piece, at the end.
+  // Called after each step with the text that the step added to the first result, in complete characters; the
+  // arguments of all calls, concatenated, are the result's text. With beam search, called once, at the end.
   std::function<void(std::string_view piece)> text = {};
   // Called before every step; return true to stop. The text generated so far is returned (complete is false),
   // or an empty list if there are no tokens yet.
   std::function<bool()> cancelled = {};
 };
 
-// Number format in which a loaded model computes. bf16: weights, the operands of matrix products and of
-// attention, and the key/value cache are rounded to bf16 (8 bits of precision). Sums, softmax and norms are
-// f32. bf16 requires a processor with AVX512_BF16 or AMX-BF16. Results are bit-identical for any number of
-// threads and any batch, as in f32.
+// Number format in which a loaded model computes; in each format, results are bit-identical for any number of
+// threads and regardless of what else is in the batch. With bf16, weights, the operands of matrix products
+// and of attention, and the key/value cache are rounded to bf16 (8 bits of precision); sums, softmax and
+// norms are f32.
+//
+// bf16 requires a processor with AVX512_BF16 or AMX-BF16.
 enum class Precision { f32, bf16 };
 
 // Called with the completed fraction of a long operation, from 0 to 1. Return false to cancel the operation.
@@ -139,15 +143,14 @@ class REGARD_API Attention {
   std::shared_ptr<const State> state_;
 };
 
-// A handle to a model; copies share the weights. It runs on the threads of regard/threads.h. It may be used
-// from several threads; their passes over the model are serialised. Results are bit-identical for any number
-// of threads and regardless of what else is in the batch. Functions that generate text throw numeric if the
-// model's output is not finite.
+// A handle to a model, which runs on the threads of regard/threads.h; copies share the weights, and passes of
+// several threads are serialised. Results are bit-identical for any number of threads and regardless of what
+// else is in the batch. Functions that generate text throw numeric if the model's output is not finite.
 class REGARD_API Model {
  public:
-  // Translate with an encoder–decoder. The translation of a blank text is empty. Throws usage if the model
-  // does not translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the
-  // model's positions.
+  // Translate with an encoder–decoder; the translation of a blank text is empty. Throws usage if the model
+  // does not translate or options are invalid; invalid_input if the text is not UTF-8 or is longer than the
+  // model's maximum number of positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the fraction of the
   // texts whose translation is complete; if it returns false, the other translations are empty.
@@ -160,20 +163,21 @@ class REGARD_API Model {
 
   // Return options.n_best continuations of `text` by a decoder, or translations by an encoder–decoder, best
   // first. Throws usage if the model is an encoder or options are invalid; invalid_input if the text is not
-  // UTF-8, has no tokens or is longer than the model's positions.
+  // UTF-8, has no tokens or is longer than the model's maximum number of positions.
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
-  // Return answers to a conversation, formatted with a chat template. `chat_template` is the name of a
-  // template of the folder, or chatml, gemma, llama2, llama3, mistral, phi or zephyr. If it is empty, the
-  // folder's default template is used. Requires a decoder-only model. Throws as write() does. Throws usage if
-  // the template does not exist. Throws bad_file, naming file and line, if the template is invalid, and
+  // Return answers to a conversation by a decoder-only model, formatted with a chat template. `chat_template`
+  // is the name of a template of the folder, or chatml, gemma, llama2, llama3, mistral, phi or zephyr; if it
+  // is empty, the folder's default template is used. Throws as write() does; usage if the model is not a
+  // decoder or the template does not exist, bad_file, naming file and line, if the template is invalid, and
   // invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
-  // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
-  // Throws usage for a model that reads images or sound, for a target if the model is not an encoder–decoder,
-  // and for invalid heads or interventions. Throws invalid_input if the text is not UTF-8 or has no tokens.
+  // Run one forward pass and return its attention weights; recording them does not change the result of the
+  // pass. Throws usage for a model that reads images or sound, for a target if the model is not an
+  // encoder–decoder, and for invalid heads or interventions; invalid_input if the text is not UTF-8 or has no
+  // tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder
@@ -194,18 +198,18 @@ class REGARD_API Model {
   std::shared_ptr<State> state_;
 };
 
-// Load a model. `path` is a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
-// Face folder. Throws bad_file and io, naming the file and the problem; cancelled if `progress` returns
-// false. `progress` is called before the folder is opened and after each matrix has been read and packed for
-// the kernels, with the completed fraction of the bytes. With Precision::bf16, throws usage if the processor
-// has no bf16 instructions or the weights are int8.
+// Load a model from `path`: a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
+// Face folder. `progress` is called before the folder is opened and after each matrix has been read and
+// packed for the kernels, with the completed fraction of the bytes. Throws bad_file and io, naming the file
+// and the problem; cancelled if `progress` returns false; usage for Precision::bf16 if the processor has no
+// bf16 instructions or the weights are int8.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 
-// Convert the model in folder `from` to int8 weights and write it to the new folder `to`. int8 weights have
-// about a quarter of the size of f32 weights. load() and all other functions with a folder argument accept
-// `to` and compute with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if
-// weights are not finite.
+// Convert the model in folder `from` to int8 weights, about a quarter of the size of f32 weights, and write
+// it to the new folder `to`. load() and all other functions with a folder argument accept `to` and compute
+// with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if weights are not
+// finite.
 REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

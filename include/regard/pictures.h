@@ -8,8 +8,9 @@
 //   regard::Tensor like = clip.similarities(clip.embed(texts), clip.embed_images(files));  // [texts, files]
 //
 // Image files: PNG, JPEG, WebP (if the build has the libraries), PPM, PGM, IDX; "-" is standard input. Images
-// are resized and normalised as preprocessor_config.json in the model's folder specifies. Threads,
-// bit-identical results and errors: as in regard/tasks.h.
+// are resized and normalised as preprocessor_config.json in the model's folder specifies.
+//
+// The rules for threads, reproducibility and errors are those of regard/tasks.h.
 #pragma once
 
 #include <filesystem>
@@ -41,8 +42,8 @@ class REGARD_API Captioner {
 };
 
 struct ImageTextOptions {
-  // Interventions in every pass, as in docs/looking.md. A place begins with the encoder: "zero
-  // vision.encoder.1.0", "uniform text.encoder.0.2".
+  // Interventions in every pass, as in docs/looking.md. Each name of a head or value begins with its encoder,
+  // vision or text: "zero vision.encoder.1.0", "uniform text.encoder.0.2".
   std::vector<std::string> interventions = {};
 };
 
@@ -53,9 +54,9 @@ class REGARD_API ImageTextEncoder {
   explicit ImageTextEncoder(const Model& model, const ImageTextOptions& options = {});
 
   std::int64_t size() const;  // number of elements of a vector
-  // Return embedding vectors with Euclidean norm 1. Texts longer than the model's positions are truncated.
-  // Throws invalid_input for a text without tokens, bad_file for a file that does not contain exactly one
-  // image.
+  // Return embedding vectors with Euclidean norm 1; texts longer than the model's maximum number of positions
+  // are truncated. Throws invalid_input for a text without tokens, bad_file for a file that does not contain
+  // exactly one image.
   Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
   Tensor embed(std::string_view text) const;                                // [1, size]
   Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
@@ -63,9 +64,9 @@ class REGARD_API ImageTextEncoder {
   // Return the cosine similarities [rows of a, rows of b] of vectors from embed() or embed_images().
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
-  // Return all labels with their scores, best first, for each image of the file. The scores of an image are a
-  // softmax over the labels; for SigLIP, each score is an independent probability. The text for a label is
-  // `pattern` with the label in place of {}.
+  // For each image of the file, return all labels with their scores, best first. The scores of an image are a
+  // softmax over the labels or, for SigLIP, independent probabilities; the text for a label is `pattern` with
+  // {} replaced by the label.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

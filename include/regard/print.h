@@ -18,12 +18,13 @@ struct PrintOptions {
 };
 
 // Return "NAME [2, 3]" followed by the matrix, one row per line, with columns aligned by terminal cells (also
-// for Devanagari and wide characters). A tensor of more than two dimensions is shown as a matrix of its rows.
+// for Devanagari and wide characters). A tensor of more than two dimensions is shown as a matrix [rows(),
+// columns()].
 REGARD_API std::string matrix_text(const std::string& name, const Tensor& tensor,
                                    const PrintOptions& options = {});
 
-// Return "[0.600, 0.200, 0.100]". If there are more than `most` numbers, return the first `most` of them and
-// the number of the others: "[0.600, … 31 more]". `most` below 1 is treated as 1.
+// Return "[0.600, 0.200, 0.100]" or, if there are more than `most` numbers, the first `most` of them and the
+// number of the others: "[0.600, … 31 more]". `most` below 1 is treated as 1.
 REGARD_API std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
 
 }  // namespace regard

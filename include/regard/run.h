@@ -37,7 +37,8 @@ namespace regard {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-// Read a safetensors file. The tensors own their elements. Throws io, or bad_file with the place.
+// Read a safetensors file into tensors that own their elements. Throws io if the file cannot be read;
+// bad_file, naming the location, if its content is invalid.
 REGARD_API NamedTensors read_tensors(const std::filesystem::path& file);
 // Write a safetensors file atomically. Throws io, and usage for an undefined tensor or for a name that the
 // format does not allow.
@@ -50,8 +51,9 @@ struct RunOptions {
   std::vector<std::string> capture = {"all"};
   // Compute and return values at padded positions as PyTorch does. If false, they are zero and not computed.
   bool compute_padding = false;
-  // Interventions in the pass, see docs/looking.md. Their texts must be given as token ids (ids=), because a
-  // Runner has no tokenizer. An image or sound may be a file (file=), or a safetensors file with the input.
+  // Interventions in the pass (docs/looking.md), whose texts must be given as token ids (ids=), because a
+  // Runner has no tokenizer. An image or sound may be a file (file=), or a safetensors file with the model's
+  // input.
   std::vector<std::string> interventions = {};
 };
 
@@ -59,39 +61,38 @@ struct RunOptions {
 struct CaptureOptions {
   std::vector<std::int64_t> layers = {}, heads = {};  // layers and heads to return; empty means all
   bool values = false;                                // add the query, key and value vectors to json()
-  // Add values of the pass to json(): names of probe points or their ends, such as "residual".
+  // Add values of the pass to json(): names of probe points ("encoder.0.residual"), or the ends of such names
+  // ("residual").
   std::vector<std::string> activations = {};
   std::vector<std::string> interventions = {};  // interventions, as in RunOptions
 };
 
-// A model for computations with named tensors. Its weights are f32; if the folder is quantised, they are int8
-// and gradients cannot be computed. It runs on the threads of regard/threads.h. It may be used from several
-// threads; its calls are serialised. Results are bit-identical for any number of threads. If compute_padding
-// is false, they are also bit-identical regardless of what else is in the batch. Copies share the weights,
-// and their calls are serialised too. A moved-from Runner can only be assigned to or destroyed; every other
-// call throws usage.
+// A handle to a model that computes with named tensors on the threads of regard/threads.h; copies share the
+// weights, and the calls of all copies are serialised. Results are bit-identical for any number of threads
+// and, if compute_padding is false, regardless of what else is in the batch. A moved-from Runner can only be
+// assigned to or destroyed; every other call throws usage.
 class REGARD_API Runner {
  public:
-  // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as
-  // load() does.
+  // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Weights are
+  // converted to f32, except those of a quantised folder: these are int8, and gradients cannot be computed.
+  // Throws as load() does.
   explicit Runner(const std::filesystem::path& folder);
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
   // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an unknown, missing or invalid
-  // input. Throws usage for a name in `capture` that no model returns, and if none of the selected outputs
-  // exists.
+  // input; usage for a name in `capture` that no model returns, or if none of the selected outputs exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
-  // Run one forward pass for each row of the inputs, without its padding, and return its attention. The
-  // attention weights are bit-identical to those of run(). Tokens are shown as text if the folder has a
-  // tokenizer, otherwise as ids. An encoder–decoder needs decoder_input_ids. For a model with two encoders,
-  // the result has the texts first, then the images. Throws as run() does. Throws usage for layers, heads and
-  // activations that the model does not have, and invalid_input for a row without tokens.
+  // For each row of the inputs, run one forward pass without padding and return its attention, whose weights
+  // are bit-identical to those of run(); for a model with two encoders, return the texts first, then the
+  // images. An encoder–decoder requires decoder_input_ids; tokens are shown as text if the folder has a
+  // tokenizer, otherwise as ids. Throws as run() does; usage for layers, heads and activations that the model
+  // does not have, and invalid_input for a row without tokens.
   std::vector<Attention> attend(const NamedTensors& inputs, const CaptureOptions& options = {}) const;
 
-  // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
-  // [batch × n_best, length]), including the prompt, and sequences_scores for beams. Defaults come from the
-  // folder's generation_config.json. Throws usage for encoders, images, and options that need a tokenizer
+  // Generate from input_ids and attention_mask as transformers' generate() does, with the defaults of the
+  // folder's generation_config.json. Returns sequences (i64, [batch × n_best, length]), including the prompt,
+  // and sequences_scores for beams. Throws usage for encoders, images, and options that need a tokenizer
   // (stop, bad_words), and numeric if the model's output is not finite.
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 

@@ -1,5 +1,5 @@
-// Sessions: continuous batching of many texts with one model. Requests arrive at any time; each has its own
-// options and random draws. Each result is bit-identical to that of the same request alone.
+// Sessions: continuous batching of many texts with one model. Requests arrive at any time, each with its own
+// options and random draws; each result is bit-identical to that of the same request alone.
 //
 //   regard::Sessions sessions(model, {.cache_tokens = 8192});
 //   const auto show = [](std::string_view piece) { std::cout << piece; };
@@ -7,14 +7,14 @@
 //   while (sessions.step()) {
 //   }
 //
-// A session is admitted only when its worst-case number of cache pages can be reserved, so an admitted
-// session always has enough pages. Sessions are admitted in the order of join(); the others wait. Texts with
-// a common prefix share its cached keys and values.
+// Sessions are admitted in the order of join(). A session waits until its worst-case number of cache pages
+// can be reserved, so that an admitted session always has enough pages; texts with a common prefix share the
+// cached keys and values of the prefix.
 //
-// Threads: every function may be called from any thread at any time, also from within a callback, except
-// that step() must not be called from within a callback of step(). Steps are serialised, also with other
-// work on the same model. Callbacks are called from within step(), on its thread. An exception that a
-// callback throws propagates out of step(). The next step() continues with the following callback.
+// Threads: every function may be called from any thread at any time, except that a callback of step() must
+// not call step(); steps are serialised, also with other work on the same model. step() calls the callbacks
+// on its own thread; an exception of a callback propagates out of step(), and the next step() continues with
+// the following callback.
 #pragma once
 
 #include <cstdint>
@@ -30,19 +30,21 @@
 namespace regard {
 
 struct SessionLimits {
-  // Maximum number of sequences decoded together; each hypothesis of a beam and each sample counts as one.
-  // Other sessions wait. At most 65536.
+  // Maximum number of sequences decoded together, at most 65536; the other sessions wait. Each hypothesis of
+  // a beam and each sample counts as one sequence.
   std::int64_t rows = 64;
-  // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens. At most 2⁴⁰.
+  // Capacity of the key/value cache in tokens, for prompts, sources and generated tokens; at most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
   std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens to prefill per step
   std::int64_t sessions = 1024;       // maximum number of sessions, including waiting ones
 };
 
-// Memory in bytes that Sessions with these limits would use; session_memory() allocates nothing.
+// Memory in bytes that Sessions with these limits would use. session_memory() only computes it and allocates
+// nothing.
 struct SessionMemory {
-  std::int64_t weights = 0;  // weights in their stored type (f32, f16, bf16 or int8), shared by all sessions
-  std::int64_t cache = 0;    // keys and values of all sessions
+  // the weights in their stored type (f32, f16, bf16 or int8), which all sessions share
+  std::int64_t weights = 0;
+  std::int64_t cache = 0;  // the keys and values of all sessions
 };
 REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
 
@@ -57,10 +59,10 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Called with the text generated since the last call, in whole characters. The concatenated pieces are
-  // equal to SessionResult::text. A beam search delivers one piece, at the end.
+  // Called with the text generated since the last call, in complete characters; the arguments of all calls,
+  // concatenated, are SessionResult::text. With beam search, called once, at the end.
   std::function<void(std::string_view piece)> text = {};
-  std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
+  std::function<void(const SessionResult& result)> done = {};  // called once, after all calls of `text`
 };
 
 // Not copyable or movable.
@@ -78,20 +80,19 @@ class REGARD_API Sessions {
   Sessions& operator=(const Sessions&) = delete;
 
   // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if
-  // options are invalid. Throws invalid_input if the text is not UTF-8, has no tokens or is longer than the
-  // model's positions. Throws resource_exhausted if the session alone would exceed the cache, or if
+  // options are invalid; invalid_input if the text is not UTF-8, has no tokens or is longer than the model's
+  // maximum number of positions; resource_exhausted if the session alone would exceed the cache, or if
   // SessionLimits::sessions is reached.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
-  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does. Throws
-  // usage if the model is not a decoder or the template does not exist. Throws bad_file, naming file and
-  // line, if the template is invalid, and invalid_input if the template rejects the conversation.
+  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does; usage
+  // if the model is not a decoder or the template does not exist, bad_file, naming file and line, if the
+  // template is invalid, and invalid_input if the template rejects the conversation.
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 
-  // Cancel a session. The next step does not compute it. After cancel(), only done() of its callbacks is
-  // called, within that step or by the destructor. Returns false if the session had already ended or been
-  // cancelled.
+  // Cancel a session: the next step does not compute it, and calls only done() of its callbacks; without a
+  // next step, the destructor calls done(). Returns false if the session had already ended or been cancelled.
   bool cancel(Id id);
 
   // Prefill newly admitted sessions and decode one token of each running session. Returns false if there was

@@ -22,13 +22,13 @@
 
 namespace regard {
 
-// Options of a study. Fields that a view does not use have no effect. If only some views use a field, its
-// comment names these views.
+// Options of a study. If only some views use a field, its comment names them; the other views ignore the
+// field.
 struct StudyOptions {
-  // The data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a
-  // single text in `text`. For a model of images or sounds: a data set as for `regard evaluate`
-  // (docs/evaluation.md), such as a table of paths with labels or texts. Images may also be a folder with one
-  // folder of images per label, or an IDX file; `more_data` then contains the file of labels.
+  // Data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a single
+  // text in `text`. For a model of images or sounds: a data set as for `regard evaluate`
+  // (docs/evaluation.md), such as a table of paths with labels or texts, a folder with one folder of images
+  // per label, or an IDX file with the file of its labels in `more_data`.
   std::filesystem::path data = {};
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
   // the name of a file, and its label, caption or transcript.
@@ -36,16 +36,19 @@ struct StudyOptions {
   // Views "patch" and "path": a second text or file. Values of its forward pass are replaced by values of the
   // pass over `text`.
   std::string other = {}, other_target = {};
-  // Two tokens; the measured value is logit(answer) − logit(instead). Default of `answer`: the label at
-  // `position`; for flip, the token with the highest logit other than `instead`.
+  // Views "heads" and "sets": `answer` is the part of the target whose predictions are counted in the loss.
+  // Other views: two tokens or labels; the measured value is logit(answer) − logit(instead), and the default
+  // of `answer` is the label at `position` or, for "flip", the token with the highest logit other than
+  // `instead`.
   std::string answer = {}, instead = {};
   std::vector<HeadName> off = {};  // views "heads" and "sets": heads ablated in all passes
   // Views "heads", "sets", "flip", "patch" and "path": file with the results for those heads, sets of heads
   // or components that are finished. A later call with this file computes only the others.
   std::filesystem::path state = {};
-  // Position at which the answer is predicted. Default: -1, which means the last position for a decoder, the
-  // first position after the prompt for a transcript, the first mask for a masked language model, and 0
-  // otherwise. With the view "rollout", only the contributions to this position are listed.
+  // Position at which the answer is predicted; the views "lens" and "rollout" list only this position.
+  // Default: -1, which means all positions for these two views; otherwise the last position for a decoder,
+  // the first position after the prompt for a transcript, the first mask for a masked language model, and 0
+  // for other models.
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
   std::int64_t most = 3;       // views "sets" and "flip": maximum number of heads to ablate
@@ -62,12 +65,11 @@ struct StudyOptions {
   // View "alignment": a file with the word links of each line of `data` in Pharaoh format, such as "0-1 2p0";
   // "p" marks a link that is only possible.
   std::filesystem::path alignments = {};
-  // more_data: further files of the data. The other fields are for tables of images and sounds. columns:
-  // names or numbers (from 1) of the columns. header: true if the first line is a header. highest: value of
-  // white in a table of pixels; 0 for a table of paths.
-  std::vector<std::filesystem::path> more_data = {};
-  std::vector<std::string> columns = {};
-  bool header = false;
+  std::vector<std::filesystem::path> more_data = {};  // further files of the data
+  // The following fields apply only to tables of images and sounds.
+  std::vector<std::string> columns = {};  // names or numbers (from 1) of the columns to read
+  bool header = false;                    // true if the first line of the table is a header
+  // value of a white pixel, for a table whose rows are the pixels of an image; 0 for a table of paths
   std::int64_t highest = 0;
 };
 
@@ -77,12 +79,13 @@ struct Study {
 
   // `view` is a name such as "heads"; `title` is one line with the measured quantity and its unit.
   std::string view, title;
-  std::vector<std::string> columns;  // the first columns hold text that names the row
+  // headings; the first columns identify the row, the others contain results
+  std::vector<std::string> columns;
   std::vector<Row> rows;
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 
-  // An intervention that changed nothing. `reason` names what no input or pass has: "place", "positions" or
-  // "keys"; `message` is one sentence.
+  // An intervention that changed nothing. `reason` is "place" if no pass computes the value to be changed,
+  // and "positions" or "keys" if no input has a token there; `message` states this in one sentence.
   struct Warning {
     std::string intervention, reason, message;
   };
@@ -93,10 +96,10 @@ struct Study {
 // rollout, flow, probe, alignment.
 REGARD_API std::vector<std::string> study_views();
 
-// Run a study on the threads of regard/threads.h. Other calls on the same model are not serialised with it.
-// Results are bit-identical for any number of threads. Throws usage if the view does not exist, requires an
-// option that is not set, or does not apply to the model. Throws io or bad_file if `data` cannot be read or
-// is invalid, and cancelled if `progress` returns false.
+// Run a study on the threads of regard/threads.h; results are bit-identical for any number of threads. The
+// study is not serialised with other calls on the same model. Throws usage if the view does not exist,
+// requires an option that is not set, or does not apply to the model; io or bad_file if `data` cannot be read
+// or is invalid; cancelled if `progress` returns false.
 REGARD_API Study study(const Model& model, std::string_view view, const StudyOptions& options = {});
 
 // Return a study as "text" (at most `most_rows` rows; 0 means all), "csv" (RFC 4180, with a header), "json"

@@ -8,11 +8,12 @@
 //   regard::Classifier classifier(regard::load("models/sentiment"));
 //   std::string label = classifier.classify("Not bad at all.")[0].name;
 //
-// Texts are UTF-8; other bytes throw invalid_input. Results are bit-identical for any number of threads and
-// regardless of what else is in the batch. Objects share their model's weights and run on the threads of
-// regard/threads.h. Each may be used from several threads; its calls are serialised. Errors are thrown as
-// regard::Error. Functions that run the model throw numeric if its output is not finite. A moved-from object
-// can only be assigned to or destroyed; every other call throws usage and names the type.
+// Results are bit-identical for any number of threads and regardless of what else is in the batch. Objects
+// share their model's weights and run on the threads of regard/threads.h; calls on one object are serialised.
+//
+// Errors are thrown as regard::Error: invalid_input for a text that is not UTF-8, numeric if the model's
+// output is not finite, and usage, naming the type, for a moved-from object, which can only be assigned to or
+// destroyed.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +43,8 @@ struct ReadingOptions {
 
 // The following types are for sentence vectors.
 
-// Options of sentence vectors. A field that is not set defaults to the value in the folder's
-// sentence-transformers files. Without these files, the defaults are mean pooling, no normalisation, no
-// truncation and no prompt.
+// Options of sentence vectors. The default of a field is the value in the folder's sentence-transformers
+// files or, without these files, mean pooling, no normalisation, no truncation and no prompt.
 struct EmbedOptions {
   // one of "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
   std::string pooling = {};
@@ -59,8 +59,8 @@ struct EmbedOptions {
 
 class REGARD_API Embedder {
  public:
-  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does. Throws
-  // bad_file for unknown modules and usage for invalid options.
+  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does; bad_file for
+  // unknown modules and usage for invalid options.
   explicit Embedder(const std::filesystem::path& folder, const EmbedOptions& options = {});
 
   std::int64_t size() const;  // number of elements of a vector
@@ -135,7 +135,7 @@ struct TagOptions {
 struct Tag {
   // with Aggregation::none, the label as in the folder ("B-PER"); otherwise the entity ("PER")
   std::string label;
-  float score = 0.0f;              // probability; for an entity, the mean
+  float score = 0.0f;              // probability; for an entity, the mean over its tokens or words
   std::string word;                // spelling of the token, or the decoded tokens of the entity
   std::size_t begin = 0, end = 0;  // byte range in the text
 };
@@ -171,7 +171,7 @@ struct AnswerOptions {
   // tokens shared by adjacent windows; 0 means 128, or half a window if that is smaller
   std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer
-  bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
+  bool may_be_none = false;   // true: "no answer", with an empty text, is a candidate
   bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};
@@ -207,8 +207,8 @@ struct Filling {
 
 class REGARD_API Filler {
  public:
-  // `targets` are the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
-  // language model.
+  // `targets` are the tokens from which fill() chooses; empty means all tokens. Throws usage if the model is
+  // not a masked language model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});
 

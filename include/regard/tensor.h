@@ -35,8 +35,8 @@ enum class DType : std::uint8_t {
 REGARD_API std::size_t size_of(DType dtype) noexcept;  // bytes of one element
 REGARD_API const char* name_of(DType dtype) noexcept;  // such as "f32"
 
-// Up to eight dimensions, stored inline. Sizes are not negative; a shape without dimensions is a scalar. The
-// product of the non-zero sizes is below 2⁶³.
+// Sizes of up to eight dimensions, stored inline; a shape without dimensions is a scalar. Sizes are not
+// negative, and the product of the non-zero sizes is below 2⁶³.
 class REGARD_API Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -69,15 +69,15 @@ class REGARD_API Shape {
   int rank_ = 0;
 };
 
-// A Tensor is a handle: copies share the same elements. clone() copies the elements. Threads: as with a
-// std::shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
-// elements. While a thread writes elements or assigns to a handle, no other thread may use them.
+// A handle to elements: copies share them, and clone() copies them. As with a std::shared_ptr, several
+// threads may copy and read one handle, and modify their own handles to the same elements; while a thread
+// writes elements or assigns to a handle, no other thread may use them.
 //
-// The row stride may exceed the row length (row_stride > back()), for example to view the query columns of a
-// joint projection without a copy. All dimensions before the last then form one sequence of rows with that
-// stride. Code that requires contiguous rows checks contiguous().
+// The row stride may exceed the row length, for example to view the query columns of a joint projection
+// without a copy; all dimensions before the last then form one sequence of rows with that stride. Code that
+// requires contiguous rows checks contiguous().
 //
-// A moved-from tensor equals a default-constructed one: it is undefined. Public functions that compute with
+// A moved-from tensor is undefined, like a default-constructed one. Public functions that compute with
 // tensors throw usage for an undefined tensor and for an unsupported dtype.
 class REGARD_API Tensor {
  public:
@@ -114,8 +114,8 @@ class REGARD_API Tensor {
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
 
   void* data() const noexcept { return data_; }
-  // Typed access. Throws usage if the dtype differs; u8() also accepts boolean. An undefined tensor has dtype
-  // f32, and f32() returns null.
+  // Typed access; an undefined tensor has dtype f32, and its f32() returns null. Throws usage if the dtype
+  // differs; u8() also accepts boolean.
   float* f32() const { return as<float>(DType::f32); }
   double* f64() const { return as<double>(DType::f64); }
   std::int64_t* i64() const { return as<std::int64_t>(DType::i64); }

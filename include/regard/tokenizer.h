@@ -80,7 +80,7 @@ struct TokenizerTraining {
   std::string type = "byte-bpe";  // type of tokenizer: byte-bpe, bpe, wordpiece, unigram, word or char
   // number of tokens, including special tokens and the alphabet; ignored for char
   std::int64_t vocabulary_size = 10000;
-  // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
+  // Minimum frequency of a merge, or of a word; ignored for unigram. Default: 2, or 1 for type word.
   std::optional<std::int64_t> min_frequency = std::nullopt;
   // rule that divides a text into words: words, gpt2, spaces, signs, bert or metaspace. Default: depends on
   // `type`
@@ -97,29 +97,30 @@ struct TokenizerTraining {
   std::function<bool(double share, std::string_view part)> progress = {};
 };
 
-// A handle to an immutable tokenizer: copies share it. Every function may be called from several threads at
-// once, and calls run in parallel. Results do not depend on the number of threads.
+// A handle to an immutable tokenizer; copies share it. Calls from several threads run in parallel, and
+// results do not depend on the number of threads.
 class REGARD_API Tokenizer {
  public:
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
-  // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
+  // merges.txt, .tiktoken or sentencepiece's .model. Throws io if a file cannot be read, bad_file, naming
+  // file and location, if its content is invalid.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
-  // Share the tokenizer of a model. Throws usage if the model has none for this side: a model that reads
-  // images or sound has no source tokenizer.
+  // Share the tokenizer of a model. Throws usage if the model has no tokenizer for `side`; a model that reads
+  // images or sound has none for the source.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
   // usage if there are no files or options conflict, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, or if
-  // max_length is from 1 to the number of special tokens − 1. Throws usage also if a text must be truncated
-  // and stride is at least max_length − the number of special tokens. Throws invalid_input if the text is not
-  // UTF-8 or cannot be truncated by the strategy.
+  // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, if
+  // max_length is above 0 but below the number of special tokens, or if a text must be truncated to n > 0
+  // tokens, not counting special tokens, and stride is at least n; invalid_input if the text is not UTF-8 or
+  // cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
-  // Encode several texts on the threads of regard/threads.h. Results are in the order of `texts`. All are
-  // padded to one length if the tokenizer's file enables padding.
+  // Encode several texts on the threads of regard/threads.h and return the results in the order of `texts`.
+  // If the tokenizer's file enables padding, all are padded to one length.
   std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
   // Return the ids of encode() without truncation and padding. Faster than encode(), because offsets, words
   // and masks are not computed.
@@ -149,8 +150,8 @@ class REGARD_API Tokenizer {
   std::shared_ptr<const State> state_;
 };
 
-// Decodes ids one at a time. Text is withheld while its last character may be incomplete. Threads: calls on
-// one stream are serialised. Not copyable; a moved-from stream throws usage.
+// Decodes ids one at a time; text is withheld while its last character may be incomplete. Calls on one stream
+// are serialised; it cannot be copied, and a moved-from stream throws usage.
 class REGARD_API TokenStream {
  public:
   explicit TokenStream(const Tokenizer& tokenizer, bool skip_special = true);
@@ -158,8 +159,9 @@ class REGARD_API TokenStream {
   TokenStream(TokenStream&&) noexcept;
   TokenStream& operator=(TokenStream&&) noexcept;
 
-  // Return the new text that later ids cannot change. The concatenated results, with that of finish(), are
-  // the text of all ids. Throws invalid_input for an id outside the vocabulary.
+  // Add an id and return the text that is now final: later ids cannot change it. The results of all calls and
+  // of finish(), concatenated, are the text of all ids. Throws invalid_input for an id outside the
+  // vocabulary.
   std::string push(std::int32_t id);
   std::string finish();  // return the remaining text and reset the stream
 

@@ -24,8 +24,8 @@ namespace regard {
 
 struct TrainingOptions {
   std::vector<std::string> overrides = {};  // "section.key=value", as for --set
-  // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none.
-  // The result is bit-identical to that of an uninterrupted run. If false, start a new run; the folder must
+  // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none;
+  // the result is bit-identical to that of an uninterrupted run. If false, start a new run; the folder must
   // be empty or not exist.
   bool resume = false;
 };
@@ -53,8 +53,9 @@ struct TrainingSample {
 struct TrainingValidation {
   std::int64_t step = 0;
   double loss = 0.0;
-  std::map<std::string, double> metrics = {};  // values by name as in run files; does not include the loss
-  bool best = false;                           // true if better than all earlier validations
+  // value of each metric except the loss, by the metric's name in run files
+  std::map<std::string, double> metrics = {};
+  bool best = false;      // true if better than all earlier validations
   bool averaged = false;  // true if the validated weights are the mean of the last checkpoints
   double seconds = 0.0;   // duration of the validation
   std::vector<TrainingSample> samples = {};
@@ -82,16 +83,16 @@ struct TrainingResult {
   std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 
-// One training run. It keeps the number of threads (regard/threads.h) that was set when it was constructed.
-// It may be used from several threads; calls are serialised. Not copyable; a moved-from Training can only be
-// assigned to or destroyed, every other call throws usage.
+// One training run, with the number of threads (regard/threads.h) that was set when it was constructed; calls
+// from several threads are serialised. Not copyable; a moved-from Training can only be assigned to or
+// destroyed, every other call throws usage.
 class REGARD_API Training {
  public:
-  // Read the run file and its data, build the model and create the run's folder, or open it to resume.
-  // `run_file` may be a run folder. Throws bad_file or usage for invalid settings, naming the key, bad_file
-  // for invalid data, and io if a file cannot be read or written. Throws usage if another process is writing
-  // to the folder, or if the folder is not empty and `resume` is false. Throws usage also if the settings
-  // differ in a key that a resumed run cannot change.
+  // Read the run file (`run_file` may be a run folder) and its data, build the model, and create the run's
+  // folder or open it to resume. Throws bad_file or usage for invalid settings, naming the key; bad_file for
+  // invalid data; io if a file cannot be read or written; usage if another process is writing to the folder,
+  // if the folder is not empty and `resume` is false, or if the settings differ in a key that a resumed run
+  // cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
   // If the run has not ended, stop it without writing a checkpoint: the steps since the last checkpoint are
@@ -100,12 +101,12 @@ class REGARD_API Training {
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
 
-  // Perform one optimiser step, and the validation and the checkpoint that are due after it. Returns false
-  // once the run has ended: it was validated at a limit, or a stop request was carried out. Throws io, and
-  // numeric if training diverged, naming the last checkpoint. After an exception, and when called from within
-  // a callback, step() and run() throw usage.
+  // Perform one optimiser step, and the validation and the checkpoint that are due after it; return false
+  // once the run has ended, because it was validated at a limit or a stop request was carried out. Throws io;
+  // numeric if training diverged, naming the last checkpoint; usage if an earlier call threw an exception or
+  // the call is made from within a callback.
   bool step();
-  // Call step() until the run has ended.
+  // Call step() until the run has ended, and return the result. Throws as step() does.
   TrainingResult run();
   TrainingResult result() const;  // the result so far
 
@@ -120,8 +121,8 @@ class REGARD_API Training {
   std::unique_ptr<State> state_;
 };
 
-// Return a report of a run without training, in English: settings, data, parameters, memory, first batches.
-// Writes nothing. Throws as the constructor of Training does.
+// Return a report of a run in English, without training or writing files: settings, data, parameters, memory,
+// first batches. Throws as the constructor of Training does.
 REGARD_API std::string training_plan(const std::filesystem::path& run_file,
                                      const std::vector<std::string>& overrides = {});
 

@@ -4,10 +4,11 @@
 //   regard::Transcript transcript = transcriber.transcribe("speech.wav");
 //   std::string subtitles = format(transcript, "srt");
 //
-// WAV files of every encoding are supported. FLAC, OGG and MP3 files require a build with libsndfile.
-// Sampling rates other than the model's require a build with libsoxr. Results are bit-identical for any
-// number of threads. A Transcriber may be used from several threads; its calls are serialised. Errors are
-// thrown as regard::Error.
+// WAV files of every encoding are supported; FLAC, OGG and MP3 files require a build with libsndfile, and
+// sampling rates other than the model's require a build with libsoxr.
+//
+// Results are bit-identical for any number of threads, and calls on one Transcriber are serialised. Errors
+// are thrown as regard::Error.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct TranscribeOptions {
   // temperatures of sampling, tried in this order
   std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
   // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or the mean
-  // log-probability is below `log_probability`. Skip a window of 30 seconds if the probability of "no speech"
+  // log-probability is below `log_probability`; skip a window of 30 seconds if the probability of "no speech"
   // is above `no_speech` and the mean log-probability is below `log_probability`. An empty value disables its
   // rules.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
@@ -74,9 +75,9 @@ class REGARD_API Transcriber {
   // Throws usage if the model does not transcribe or the options are invalid for it.
   explicit Transcriber(const Model& model, const TranscribeOptions& options = {});
 
-  // Transcribe a file. on_segment is called for each segment as soon as it is complete. An exception that it
-  // throws stops the transcription and is rethrown. Throws io if the file cannot be read, bad_file if it is
-  // not a valid sound file, and numeric if the model's output is not finite.
+  // Transcribe a file, and call on_segment for each segment as soon as it is complete; an exception of
+  // on_segment stops the transcription and is rethrown. Throws io if the file cannot be read, bad_file if it
+  // is not a valid sound file, and numeric if the model's output is not finite.
   Transcript transcribe(const std::filesystem::path& file,
                         const std::function<void(const TranscriptSegment&)>& on_segment = {}) const;
 

@@ -15,7 +15,7 @@ AffineMap compose(const AffineMap& a, const AffineMap& b) {
 
 // The four pixels around a point, and their weights.
 struct Corners {
-  std::int64_t x = 0, y = 0;  // position of the upper left pixel
+  std::int64_t x = 0, y = 0;  // column and row of the upper left pixel of the four
   float right = 0, down = 0;  // weights of the pixels to the right and below
 };
 

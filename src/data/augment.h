@@ -13,7 +13,7 @@ struct Augmentation {
   // minimum fraction of the image's area that a random crop keeps; 1 disables cropping
   double smallest_crop = 1.0;
   double flip = 0.0;      // probability that an image is mirrored horizontally
-  double rotation = 0.0;  // maximum angle in either direction, in degrees
+  double rotation = 0.0;  // maximum angle of rotation in either direction, in degrees
   double zoom = 0.0;      // maximum relative change of the size; 0.1 means 10 %
   double shift = 0.0;     // maximum shift, as a fraction of width and height
   double shear = 0.0;     // maximum horizontal shear, in degrees
@@ -30,14 +30,14 @@ struct AffineMap {
   double yx = 0.0, yy = 1.0, y0 = 0.0;
 };
 
-// Return a random map for images of this size; a pure function of its arguments.
+// Return a random affine map for images of this size. The result is a pure function of the arguments.
 AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t width, const RandomKey& key);
 
 struct PixelPlanes {
   std::int64_t channels = 0, height = 0, width = 0;
 };
-// For each pixel (x, y) of `to`, sample `from` [channels, height, width] at map(x, y), bilinearly. Points
-// outside `from` have the value fill[channel]. With fill 0 the result equals
+// For each pixel (x, y) of `to`, sample `from` [channels, height, width] bilinearly at map(x, y), with the
+// value fill[channel] outside the image. With fill 0, the result equals
 // torch.nn.functional.grid_sample(mode="bilinear", padding_mode="zeros", align_corners=False).
 void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,
           float* to);

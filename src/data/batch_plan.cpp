@@ -96,7 +96,7 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
   if (sources.empty()) sources = std::span(&whole, 1);
   struct Range {
     std::int64_t first = 0, count = 0;  // possible starts
-    double until = 0;                   // sum of the masses of the ranges up to this one
+    double until = 0;                   // sum of weight · number of starts, up to and including this range
   };
   std::vector<Range> ranges;
   RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});

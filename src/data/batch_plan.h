@@ -17,7 +17,7 @@ class EpochPlan {
  public:
   struct Options {
     std::int64_t batch_tokens = 4096;  // maximum number of target tokens per batch, including end tokens
-    bool by_length = true;             // put pairs of similar length into one batch
+    bool by_length = true;             // sort pairs by length, within chunks of many batches
     std::uint64_t seed = 1;
     std::vector<WeightedSource> sources{};  // sources of the pairs; if empty, every pair occurs once
     // Size of a shuffled window in target tokens; a smaller corpus is one window. A window consists of blocks
@@ -26,8 +26,7 @@ class EpochPlan {
   };
 
   // Plan an epoch: shuffle the pairs, divide them into batches of at most batch_tokens, and shuffle the
-  // batches. A longer pair is a batch of its own. If by_length is set, pairs are sorted by length within
-  // chunks of many batches.
+  // batches. A pair of more than batch_tokens target tokens is a batch of its own.
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }
@@ -44,14 +43,16 @@ class EpochPlan {
   std::vector<std::size_t> offsets_{0};
 };
 
-// Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. After each
-// start there are at least `context` + 1 tokens, for the inputs and the last label. `batch` is the global
-// index of the batch. In a source of more than kRegion tokens, each group of kRegionBatches successive
-// batches draws from one region of kRegion tokens.
+// Size in tokens of the regions from which windows are drawn if a source (in random_windows()) or a stream
+// (in WindowPlan) has more tokens than this.
+constexpr std::int64_t kRegion = std::int64_t{1} << 27;
+// number of successive batches for which random_windows() uses the same region of each source
+constexpr std::uint64_t kRegionBatches = 4096;
+// Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. Each start is
+// followed by at least `context` more tokens, because the last label is the token after the window.
+// `batch`: global index of the batch.
 // `sources`: ranges of tokens; if empty, the stream is one source. The probability that a window starts in a
 // source is proportional to its weight times its number of possible starts.
-constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // size of a region in tokens
-constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts, std::span<const WeightedSource> sources = {});
 
@@ -60,8 +61,8 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
 // parts of the stream.
 class WindowPlan {
  public:
-  // `sources` are ranges of tokens; the plan contains a window as often as the source in which it starts
-  // says.
+  // `sources` are ranges of tokens. The mean number of times that the plan contains a window is the weight of
+  // the source in which the window starts.
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch,
             std::span<const WeightedSource> sources = {});
   std::span<const std::int64_t> starts() const { return starts_; }

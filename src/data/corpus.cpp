@@ -72,8 +72,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Return the end of the next piece: the end of the last complete line. A long line is divided after its last
-// complete character, unless faulty lines are skipped. Return 0 if more text must be read first.
+// Return the size in bytes of the next block in the buffer: up to the last line end or, for a long line if
+// faulty lines are not skipped, up to the last complete character. Return 0 if more text must be read first.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;

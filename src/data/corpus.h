@@ -26,9 +26,9 @@ struct CorpusOptions {
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
   char delimiter = '\0';              // tsv, csv: field separator (see TableOptions::delimiter)
-  Faulty malformed = Faulty::refuse;  // treatment of rows without the columns or with an invalid format
+  Faulty malformed = Faulty::refuse;  // treatment of rows that lack a column or have an invalid format
   bool normalize_whitespace = false;  // apply base::normalize_whitespace() to each text
-  std::size_t max_characters = 0;     // records with a longer text are skipped; 0 means no limit
+  std::size_t max_characters = 0;     // skip records with a text of more characters; 0: no limit
 };
 
 class CorpusReader {
@@ -41,7 +41,7 @@ class CorpusReader {
   bool next(std::vector<std::string>& texts);
 
   const CorpusReport& report() const { return table_.report(); }
-  Place place() const { return row_.place(); }  // place of the last record
+  Place place() const { return row_.place(); }  // location of the last record that was read
   // index of the last record's file (see TableReader::file_index())
   std::size_t file_index() const { return table_.file_index(); }
   std::size_t width() const { return width_; }  // number of texts per record
@@ -57,14 +57,14 @@ class CorpusReader {
   TableRow row_;
 };
 
-// Reads running text in pieces: the files one after another, without byte order marks but otherwise
-// unchanged. A line that is not UTF-8 is an error, or is left out and counted.
+// Reads text files, one after another, in blocks, without byte order marks but otherwise unchanged. A line
+// that is not UTF-8 is an error or, if bad_utf8 is Faulty::skip, is left out and counted.
 class TextReader {
  public:
   TextReader(std::vector<std::string> files, Faulty bad_utf8);
 
-  // Read the next piece, which ends at the end of a character. Returns false at the end. Throws io, and
-  // bad_file for a line that is not UTF-8 and must not be skipped.
+  // Read the next block of text, which ends at a character boundary, into `piece`; return false at the end.
+  // Throws io, and bad_file for a line that is not UTF-8 and must not be skipped.
   bool next(std::string& piece);
   const CorpusReport& report() const { return report_; }  // report on the lines read so far
 

@@ -1,4 +1,4 @@
-// Data files that options name for a task, and the tables in these files.
+// Data files named in the options of a task, and the tables in these files.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct DataFiles {
 // Return options with the files, columns and header of `data`, and with empty lines skipped.
 TableOptions table_options(const DataFiles& data);
 
-// Open the table of a task. `usual` holds the lists of columns that the task accepts. The number of columns,
-// or of line-aligned files, must be the length of one of these lists. Default columns: those of usual[0], by
-// name in jsonl, by position in other tables.
+// Open the table of a task that accepts the lists of columns in `usual`; the number of columns, or of
+// line-aligned files, must be the length of one of them. Default columns: for jsonl, the names in usual[0];
+// for other tables, the first usual[0].size() columns.
 TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual);
 
 }  // namespace regard::data

@@ -12,9 +12,8 @@ namespace regard::data {
 
 struct Delimited {
   char delimiter = '\t';
-  // If true, a field that begins with a quotation mark ends at the next quotation mark that is not doubled.
-  // It may contain delimiters, line ends (kept unchanged) and doubled quotation marks (each becomes one).
-  // Other fields are taken literally.
+  // If true, a field in quotation marks may contain delimiters, line ends (kept unchanged) and doubled
+  // quotation marks (each becomes one). Fields that do not begin with a quotation mark are used unchanged.
   bool quotes = false;
 };
 
@@ -23,7 +22,7 @@ class FieldReader {
   // "-" is standard input. Throws io if the file cannot be opened.
   FieldReader(const std::string& path, Delimited form) : reader_(path, BadUtf8::flag), form_(form) {}
 
-  // Read the next record. Returns false at the end. An empty line is a record of one empty field. Throws
+  // Read the next record; return false at the end. An empty line is a record of one empty field. Throws
   // bad_file for a quoted field that is not closed, because the records after it cannot be found.
   bool next(std::vector<std::string>& fields);
 

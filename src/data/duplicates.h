@@ -10,11 +10,11 @@
 
 namespace regard::data {
 
-// Add all validation records first, then check the training records. Records are equal if all their texts
-// are equal; they are compared by a 64-bit hash. Memory use depends only on the number of validation
-// records.
+// Counts validation records that are also in the training data. Records are equal if all their texts are
+// equal; they are compared by a 64-bit hash, and memory use depends only on the number of validation records.
 class SplitDuplicates {
  public:
+  // Add a validation record. All of them must be added before the first call of check_training().
   void add_validation(std::span<const std::string> texts, const Place& place);
   void check_training(std::span<const std::string> texts, const Place& place);
 
@@ -26,7 +26,7 @@ class SplitDuplicates {
 
  private:
   struct Record {
-    Place place;  // place of the first validation record with a given hash
+    Place place;  // location of the first validation record with this hash
     std::int64_t times = 0;
     bool in_training = false;
   };

@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of any size, computed several at once in double by Stockham's mixed-radix
-// algorithm (Cochran et al. 1967). Sizes that are products of 2, 3, 4 and 5 are fast.
+// Discrete Fourier transforms of any size in double precision, several computed at once, by Stockham's
+// mixed-radix algorithm (Cochran et al. 1967). Sizes that are products of 2, 3, 4 and 5 are fast.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class Fft {
 
  private:
   struct Stage {
-    // remaining size = radix · groups; stride: product of the previous radices
+    // stride: product of the radices of the previous stages; radix · groups = size / stride
     std::int64_t radix, groups, stride;
-    std::vector<double> cosine, sine;        // [q, r]: cosine and sine of −2π q r / remaining size
+    std::vector<double> cosine, sine;        // [q, r]: cosine and sine of −2π q r / (radix · groups)
     std::vector<double> root_cos, root_sin;  // [radix]: cosine and sine of −2π j / radix
   };
   std::int64_t size_;

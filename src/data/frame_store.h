@@ -1,4 +1,4 @@
-// Rows of floats, appended in order. They are kept in memory up to a limit. When there are more, all rows are
+// Rows of floats, appended in order and kept in memory up to a maximum size. If there are more, all rows are
 // moved to an unnamed temporary file, so that memory use is bounded.
 #pragma once
 

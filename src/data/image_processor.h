@@ -1,6 +1,6 @@
-// Conversion of images to model input as specified by preprocessor_config.json. The results equal those of
-// the image processors of Hugging Face transformers with Pillow. Bytes are resized with Pillow's fixed-point
-// filters and cropped. They are then scaled and normalised in f32.
+// Conversion of images to model input as specified by preprocessor_config.json, with the same results as the
+// image processors of Hugging Face transformers with Pillow. Bytes are resized with Pillow's fixed-point
+// filters and cropped, then scaled and normalised in f32.
 #pragma once
 
 #include <array>

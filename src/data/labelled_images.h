@@ -29,11 +29,11 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // image files, sorted by label and then by name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // report on all other files, which are left out
+  RowReport report;                 // number of `files`; other files in the folder are listed as skipped
 };
-// List the image files FOLDER/LABEL/…/FILE at any depth below a folder LABEL. Image files are recognised by
-// their first bytes. Hidden files and folders are ignored. Throws io if `folder` is not a folder, and
-// bad_file if it has no labelled images.
+// List the image files FOLDER/LABEL/…/FILE at any depth below a folder LABEL, recognised by their first
+// bytes; hidden files and folders are ignored. Throws io if `folder` is not a folder, and bad_file if it has
+// no labelled images.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
 // A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data

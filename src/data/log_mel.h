@@ -20,7 +20,7 @@ struct MelFilters {
 
   // Whisper's filters: Slaney's scale from 0 to 8000 Hz, each filter scaled to constant area.
   static MelFilters slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
-  // Kaldi's filters: from 20 Hz to half the rate, triangular in mel space.
+  // Kaldi's filters: from 20 Hz to half the sampling rate, triangular in mel space.
   static MelFilters kaldi(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
 };
 
@@ -42,9 +42,9 @@ class LogMel {
     return samples < window() ? 0 : (samples - window()) / hop_ + 1;
   }
 
-  // Compute frames: frame f covers samples [f · hop, f · hop + window). `samples` has at least window +
-  // (frames − 1) · hop elements. The logarithms of the energies are written to `to` [frames, bins]. Frames
-  // are computed in parallel; the results are bit-identical for any number of threads.
+  // Compute frames in parallel, where frame f covers samples [f · hop, f · hop + window), and write the
+  // logarithms of the energies to `to` [frames, bins]. `samples` has at least window + (frames − 1) · hop
+  // elements; the results are bit-identical for any number of threads.
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
 
  private:

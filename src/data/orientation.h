@@ -7,8 +7,8 @@
 
 namespace regard::data {
 
-// Return the value of the tag Orientation (0x0112) of EXIF data, 1 to 8. The data is a TIFF structure, with
-// or without a preceding "Exif\0\0". Returns 1 (unmodified) if there is no such tag or the data is damaged.
+// Return the value, 1 to 8, of the tag Orientation (0x0112) of EXIF data: a TIFF structure, with or without a
+// preceding "Exif\0\0". Returns 1 (unmodified) if there is no such tag or the data is damaged.
 int orientation_of(std::string_view exif);
 
 // Rotate and mirror the image according to the orientation, like Pillow's ImageOps.exif_transpose().

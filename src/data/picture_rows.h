@@ -17,7 +17,7 @@ struct PictureRow {
   Image image;
   std::string text;        // label or caption of the image
   std::string key;         // key that is equal for equal images: the path as given, or a hash of the pixels
-  Place place;             // place of the row in the data
+  Place place;             // location of the row in the data
   std::size_t source = 0;  // index of the folder, table or pair of IDX files that contains the row
   // number that the caller may assign, for example to identify the row after other rows are removed
   std::size_t id = 0;

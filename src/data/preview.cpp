@@ -10,7 +10,7 @@
 namespace regard::data {
 namespace {
 
-constexpr int kIndent = 2, kGap = 1;  // widths in terminal cells
+constexpr int kIndent = 2, kGap = 1;  // indentation and distance between columns, in terminal cells
 
 std::string padded(const std::string& text, int width) {
   return text + std::string(static_cast<std::size_t>(std::max(0, width - utf8::width(text))), ' ');

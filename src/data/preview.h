@@ -17,15 +17,16 @@ struct PreviewRow {
   std::vector<std::string> cells;
 };
 
-// Return the rows one below another, with the cells of a token in one column. Lines are wrapped to `width`
-// terminal cells, with a blank line between the parts of a wrapped example. Control characters are escaped.
+// Return the rows as aligned lines of text: the cells of each token form a column, and control characters are
+// escaped. Lines are wrapped to `width` terminal cells, with a blank line between the parts of a wrapped
+// example.
 std::string aligned_preview(std::span<const PreviewRow> rows, int width = 100);
 
 // Return a row for aligned_preview() with the tokens of the ids. Ids outside of the vocabulary are shown as
 // "#ID".
 PreviewRow token_row(std::string name, const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
-// Return a row with the names of labels. A negative label (not counted) is shown as "·", a label without a
-// name as its number.
+// Return a row with the names of the labels. A negative label, which the loss ignores, is shown as "·", a
+// label without a name as its number.
 PreviewRow label_row(std::string name, std::span<const std::int32_t> labels,
                      const std::vector<std::string>& names = {});
 

@@ -11,17 +11,18 @@
 namespace regard::data {
 
 // A window: the question, followed by a part of the text. `bytes`, `characters` and `words` have one entry
-// for each token of the text in this window. The first of these tokens is ids[first].
+// for each token of the text in this window.
 struct QuestionWindow {
   std::vector<std::int32_t> ids, types;
-  std::size_t first = 0;
+  std::size_t first = 0;  // index in `ids` of the first token of the text
   // range of each token in the text, in bytes and in characters
   std::vector<text::Offsets> bytes, characters;
   std::vector<std::int32_t> words;  // index of the word that contains the token
 };
 
 struct WindowSize {
-  std::int64_t length = 384;  // number of tokens, including the question and special tokens
+  // maximum number of tokens of a window, including the question and special tokens
+  std::int64_t length = 384;
   std::int64_t stride = 128;  // overlap of consecutive windows in tokens of the text
 };
 

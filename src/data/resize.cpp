@@ -1,5 +1,5 @@
-// Pillow's resampling (libImaging/Resample.c). If the image shrinks, the filter is widened by the same
-// factor. Coefficients are fixed-point with 22 fractional bits. Results are rounded to bytes after each
+// Pillow's resampling (libImaging/Resample.c): if the image shrinks, the filter is widened by the same
+// factor. Coefficients are fixed-point with 22 fractional bits, and results are rounded to bytes after each
 // direction.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Numbers of rows read and skipped, with the place and the reason of each skipped row.
+// Numbers of rows read and skipped, with the location and the reason of each skipped row.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class RowReport {
 
   // Count a skipped row.
   void skip(SkipReason reason, Place place, std::string what = "");
-  // Add the report of rows that were read after these.
+  // Add a report of rows that were read after the rows of this report.
   void add(const RowReport& later);
 
   std::int64_t count(SkipReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }

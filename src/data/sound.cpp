@@ -51,7 +51,7 @@ struct SoundStream::State {
     interleaved.resize(kPieceFrames * static_cast<std::size_t>(source->format().channels));
   }
 
-  // Read one piece into ready[begin …). Returns false at the end.
+  // Read the next block of samples into `ready` and set `begin` to 0. Returns false at the end of the sound.
   bool fill() {
     ready.clear(), begin = 0;
     while (ready.empty() && !ended) {

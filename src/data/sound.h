@@ -1,4 +1,4 @@
-// Reads sound files as mono samples at a chosen rate. Files are read in pieces, so memory use does not depend
+// Reads sound files as mono samples at a chosen rate. Files are read in blocks, so memory use does not depend
 // on their length.
 //
 // WAV requires no library and can be read from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64
@@ -15,7 +15,7 @@
 
 namespace regard::data {
 
-// Maximum size of the temporary copy of a pipe, in bytes.
+// Maximum size, in bytes, of the temporary file to which a pipe is copied.
 constexpr std::uint64_t kMostPipedBytes = std::uint64_t{4} << 30;
 
 struct SoundFormat {

@@ -18,7 +18,7 @@ struct SoundProcessor {
   enum class Kind {
     whisper,  // log-mel energies of a window of fixed length, padded with silence
     ast,      // a fixed number of frames of Kaldi's log-mel energies
-    samples,  // the samples themselves
+    samples,  // raw samples; scaled by normalise_samples() if `normalise` is set
   };
   Kind kind = Kind::whisper;
   std::int64_t rate = 16000;  // sampling rate in samples per second
@@ -38,8 +38,8 @@ struct SoundProcessor {
   // can read it too.
   Json to_json() const;
   LogMel log_mel() const;  // the extractor of energies; for whisper and ast only
-  // Return the model's input [frames, bins] for a whole sound at `rate`. For Whisper, the sound is truncated
-  // to the window.
+  // Return the model's input [frames, bins] for a whole sound at `rate`. For whisper and ast, longer sounds
+  // are truncated (see most_seconds()), and shorter ones are padded.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;
   double most_seconds() const;  // duration in seconds of the longest sound that is not truncated
 };

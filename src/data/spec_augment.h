@@ -23,12 +23,13 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// Return the starts of the spans in an axis of `size`: distinct random numbers. The number of spans is share
-// · size / length, rounded up or down at random, and at least spans.least. If the axis is shorter than a
-// span, the result is empty.
+// Return the starts of the spans on an axis of `size` elements: distinct random indices, none if the axis is
+// shorter than a span. Their number is share · size / length, rounded up or down at random, at least
+// spans.least, and at most size / length.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
-// Set the spans of features [frames, bins] to 0. The result is a pure function of the arguments.
+// Draw spans of frames and of bins at random, and set them to 0 in features [frames, bins]. The result is a
+// pure function of the arguments.
 void spec_augment(Tensor& features, const SpecAugment& how, const RandomKey& key);
 
 }  // namespace regard::data

@@ -30,7 +30,7 @@ struct MarkedContext {
 struct QuestionSet {
   std::vector<MarkedContext> contexts;
   std::vector<MarkedQuestion> questions;
-  RowReport report;  // report on the questions
+  RowReport report;  // numbers of questions read and skipped
 };
 
 struct QuestionOptions {

@@ -1,5 +1,5 @@
 // Tables: rows with named columns, read in order from TSV, CSV, JSONL, plain text or line-aligned files.
-// Files may be compressed with gzip or zstd; "-" is standard input. A byte order mark at the start of a file
+// Files may be compressed with gzip or zstd; "-" is standard input; a byte order mark at the start of a file
 // is removed.
 #pragma once
 
@@ -26,7 +26,7 @@ enum class TableFormat {
 // .zst), or `otherwise` for other extensions.
 TableFormat format_of(const std::string& path, TableFormat otherwise);
 const char* format_name(TableFormat format);  // name of a format for messages, such as "TSV"
-// return true if a row of one file has several columns: tsv, csv, jsonl
+// return true if the rows of a single file may have several columns: tsv, csv, jsonl
 bool has_columns(TableFormat format);
 
 // Return true if `name` consists of digits. It then selects a column by its number, from 1.
@@ -63,8 +63,8 @@ class TableRow {
   // null.
   bool has(std::size_t column) const { return cells_[column].present; }
 
-  // Return the text of the column. A number or truth value of jsonl is returned as JSON. Throws bad_file for
-  // a list, an object, null and a missing value.
+  // Return the text of the column; in jsonl, a number or Boolean is returned as JSON. Throws bad_file for a
+  // list, an object, null and a missing value.
   const std::string& text(std::size_t column) const;
   // Return the value of the column: in jsonl, the value itself; in other formats, the text parsed as JSON.
   // Throws bad_file if it is not JSON.
@@ -72,7 +72,7 @@ class TableRow {
   // Return the list of strings in the column; in formats other than jsonl, the text split at spaces, without
   // empty parts.
   std::vector<std::string> words(std::size_t column) const;
-  // Return the number in the column, which may be given as text. Throw bad_file for anything else.
+  // Return the number in the column; text is parsed as a number. Throw bad_file for anything else.
   double number(std::size_t column) const;
   std::int64_t integer(std::size_t column) const;
 
@@ -121,7 +121,7 @@ class TableReader {
   // row was read.
   const std::vector<std::string>& header() const { return header_; }
 
-  // Return the index, in TableOptions::files, of the file of the last row; 0 for lines.
+  // Return the index in TableOptions::files of the file that contains the last row read; 0 for lines.
   std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }

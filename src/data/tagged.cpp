@@ -87,7 +87,7 @@ bool TaggedReader::next(TaggedSentence& sentence) {
   }
 }
 
-// Read the lines of one sentence. A skipped sentence has no words. Returns false at the end of the file.
+// Read the lines of one sentence; a skipped sentence has no words. Returns false at the end of the file.
 bool TaggedReader::read_sentence(TaggedSentence& sentence) {
   sentence = {};
   std::optional<Error> fault;

@@ -12,7 +12,7 @@ namespace regard::data {
 
 struct TaggedSentence {
   std::vector<std::string> words, tags;  // words and labels, lists of equal length
-  Place place;                           // place of the sentence's first word
+  Place place;                           // location of the sentence's first word
 };
 
 struct TaggedOptions {
@@ -44,7 +44,7 @@ class TaggedReader {
   // sentence that must not be skipped.
   bool next(TaggedSentence& sentence);
   const RowReport& report() const { return report_; }  // report on the sentences read so far
-  // Return the index, in TaggedOptions::files, of the file of the last sentence.
+  // Return the index in TaggedOptions::files of the file that contains the last sentence read.
   std::size_t file_index() const { return opened_ - 1; }
 
  private:

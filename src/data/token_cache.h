@@ -21,7 +21,7 @@
 namespace regard::data {
 
 struct TokenCache {
-  std::vector<TokenStore> stores;               // stores over mapped files
+  std::vector<TokenStore> stores;               // token stores that read from mapped files
   std::vector<std::vector<std::string>> texts;  // the lists of strings, in the order in which they were added
   Json about;                                   // data that was passed to commit()
 };
@@ -60,8 +60,9 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache. Returns nullopt if there is no cache with this key, or if the cache is damaged. `fault` is
-// then set to the reason; it is empty if the folder does not exist. Reads the whole cache once.
+// Open a cache and verify it, which reads all of its files. Returns nullopt, and sets `fault` to the reason,
+// if the cache has another key or is damaged; returns nullopt and an empty `fault` if the folder does not
+// exist.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

@@ -51,7 +51,7 @@ std::size_t Copies::of(std::size_t example) const {
 }
 
 void SourceCounter::set(std::size_t source, std::size_t examples) {
-  // Sources without examples end where the source before them ends.
+  // A source without examples ends at the same index as the previous source.
   if (ends_.size() <= source) ends_.resize(source + 1, ends_.empty() ? 0 : ends_.back());
   ends_[source] = examples;
 }

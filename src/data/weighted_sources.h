@@ -11,15 +11,14 @@
 namespace regard::data {
 
 // The weight of a source is the number of times that an epoch contains each of its examples. With weight 2.3,
-// every example occurs twice and, with probability 0.3, a third time. The third occurrence is drawn again in
-// each epoch.
+// every example occurs twice and, with probability 0.3 (drawn anew in each epoch), a third time.
 struct WeightedSource {
   std::size_t end = 0;  // index after the last example of the source; the sources' examples are contiguous
   double weight = 1.0;
 };
 
-// Return sources that end at `ends` and have these weights. Sources after the last of `ends` are empty. Empty
-// if `weights` is empty.
+// Return one source per weight: source i ends at the index ends[i]. If there are more weights than `ends`,
+// the remaining sources are empty.
 std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
                                              std::span<const double> weights);
 

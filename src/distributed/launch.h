@@ -8,14 +8,14 @@
 
 namespace regard::distributed {
 
-// Return the number of processes that the launcher started, including this one. It is read from the
-// environment variables of Open MPI (mpirun), PMI and PMIx (srun --mpi). Returns 1 without a launcher.
+// Return the number of processes that the launcher started, including this one; 1 without a launcher. The
+// number is read from the environment variables of Open MPI (mpirun), PMI and PMIx (srun --mpi).
 int launched_processes();
 
-// Join the processes that the launcher started, or return a run of one process if launched_processes() is 1.
-// Loads the module regard_mpi.so from the folder ../lib/regard beside the program's folder. Throws usage if
-// the module does not exist (regard was built without MPI) or cannot be loaded. Throws usage if the number of
-// processes differs between MPI and the launcher. Throws io if MPI cannot start.
+// Load the module ../lib/regard/regard_mpi.so (relative to the program's folder) and join the processes that
+// the launcher started; if launched_processes() is 1, return a run of one process without the module. Throws
+// usage if the module is missing (regard was built without MPI) or cannot be loaded, or if MPI and the
+// launcher report different numbers of processes; throws io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
 // The threads of a rank, and the physical cores of its host that they may use.
@@ -26,10 +26,10 @@ struct HostShare {
   std::string text() const;  // text such as "1 thread each, bound to 1 core each"
 };
 
-// Return this rank's share for `threads` threads; 0 means the physical cores of this host, divided among its
-// ranks, at least 1. A launcher may have bound the rank to fewer cores than it has threads (Open MPI binds
-// each of two ranks to one core). The binding is then widened to all cores of the host, as far as the system
-// allows.
+// Choose the number of threads of this rank: `threads` or, if that is 0, the physical cores of this host
+// divided by its number of ranks, at least 1. If the launcher bound the rank to fewer cores than it has
+// threads (Open MPI binds each of two ranks to one core), bind the rank to all cores of the host that the
+// system allows.
 HostShare share_host(const Ranks& ranks, int threads);
 
 }  // namespace regard::distributed

@@ -1,7 +1,8 @@
-// The transport over MPI: non-blocking point-to-point messages only. This file is built as a separate module
-// (regard_mpi.so). launch.cpp loads it only if mpirun or srun started the process, so a single process needs
-// no MPI library. Only the C interface is used, because the C++ bindings of old versions require another
-// library.
+// The transport over MPI, built as a separate module (regard_mpi.so) that launch.cpp loads only if mpirun or
+// srun started the process; a single process needs no MPI library. Only non-blocking point-to-point messages
+// are used.
+
+// Use only the C interface: the C++ bindings of old versions require another library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>

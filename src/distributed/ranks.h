@@ -2,9 +2,10 @@
 // one process every exchange returns at once.
 //
 // A collective function must be called by all ranks in the same order. Every message is a non-blocking
-// point-to-point message; the transport sums nothing, so results do not depend on its algorithms. Throws io
-// if no message arrives for longer than the timeout, or if the transport reports a failure. After such an
-// error no further exchange is possible: the process must end all ranks with abort().
+// point-to-point message; the transport computes no sums, so results do not depend on its algorithms.
+//
+// Throws io if no message arrives for longer than the timeout, or if the transport reports a failure. No
+// further exchange is possible then: the process must end all ranks with abort().
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ class Ranks {
   explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
-  static Ranks& one();  // shared object for a run of one process
+  static Ranks& one();  // returns a Ranks object of one process, shared by all callers
 
   int rank() const { return transport_ ? transport_->rank() : 0; }
   int size() const { return transport_ ? transport_->size() : 1; }
@@ -82,9 +83,9 @@ class Ranks {
   [[noreturn]] void give_up(std::span<const int> silent) const;
   std::unique_ptr<Transport> transport_;  // transport between the processes; null if there is only one
   double timeout_ = 300.0;
-  StopVote* vote_ = nullptr;    // the current vote; null if there is none
+  StopVote* vote_ = nullptr;    // the current stop vote; null if there is none
   std::vector<int> completed_;  // ids of the completed messages, without notices
-  std::vector<int> finished_;   // scratch of progress()
+  std::vector<int> finished_;   // buffer that progress() reuses
 };
 
 // A set of messages that are sent and received at the same time.
@@ -94,11 +95,11 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Post a message to or from another rank and return its index. The buffer must stay valid and unmodified
-  // until the message has completed. Messages between two ranks are matched in the order of posting on a
-  // channel, and empty ones are not sent. Messages of more than kLargest bytes are split; the index is that
-  // of the last part.
+  // Maximum size of a message in bytes; longer data is split into several messages.
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
+  // Post a message to or from another rank and return its index, or the index of the last message if `data`
+  // is split; empty data is not sent. `data` must stay valid and unmodified until the message has completed;
+  // the messages between two ranks on a channel are matched in the order of posting.
   std::size_t send(int to, std::span<const std::byte> data, Channel channel = Channel::data);
   std::size_t receive(int from, std::span<std::byte> data, Channel channel = Channel::data);
   // Wait until messages `begin` to `end` (exclusive) have completed. The other messages also progress during

@@ -6,8 +6,8 @@
 
 namespace regard::distributed {
 
-// The id of a received notice is kFirstNotice + rank of the sender, and that of a sent one kFirstNotice +
-// number of ranks + rank of the receiver.
+// Ids of notices: kFirstNotice + rank of the sender for a received notice; kFirstNotice + number of ranks +
+// rank of the receiver for a sent notice.
 StopVote::StopVote(Ranks& ranks) : ranks_(ranks) {
   if (ranks_.alone()) return;
   const auto size = static_cast<std::size_t>(ranks_.size());

@@ -1,10 +1,9 @@
 // StopVote: ends a long computation on all ranks soon after one of them receives a stop request. Without the
-// vote, the rank with the request would wait until the other ranks have finished, possibly beyond the time
-// limit.
+// vote, that rank would wait until the other ranks have finished, possibly beyond the time limit.
 //
-// Every rank constructs the vote, calls stopped() from time to time while it computes, and finish() at the
-// end. The notices of the vote are matched separately from all other messages (Channel::notices), so other
-// exchanges are allowed meanwhile. Only one vote may exist at a time.
+// Every rank constructs the vote, calls stopped() regularly during the computation, and finish() at the end;
+// only one vote may exist at a time. Notices have a channel of their own (Channel::notices), so other
+// exchanges are allowed during the vote.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@ class StopVote {
   Ranks& ranks_;
   std::byte own_{};               // the notice that this rank sends
   std::vector<std::byte> heard_;  // the notices of all ranks
-  std::vector<bool> has_;         // for each rank, true if its notice has arrived
+  std::vector<bool> has_;         // for each rank, true if the notice of that rank has arrived
   bool told_ = false, stop_ = false;
   std::size_t pending_ = 0;  // number of messages that have not completed
 };

@@ -12,7 +12,8 @@ namespace regard::distributed {
 // Messages with this id or a higher one are notices.
 inline constexpr int kFirstNotice = 1 << 30;
 
-// A message is matched only with a message of its own channel.
+// Messages from one rank to another are matched within a channel, in the order in which both sides posted
+// them; a message must have the same size on both sides.
 enum class Channel : unsigned char {
   data,
   results,  // partial sums of the received numbers; sent while other data is still being exchanged
@@ -28,10 +29,8 @@ class Transport {
   virtual int size() const = 0;        // number of ranks
   virtual int local_size() const = 0;  // number of ranks on this host, including this one
 
-  // Post a message, without waiting for it. `data` must stay valid and unmodified (a receiving buffer must
-  // not be read) until completed() has returned `id`. Messages from one rank to another are matched in the
-  // order in which both sides posted them on the channel, and must have the same size on both sides. Returns
-  // false on failure.
+  // Post a message without waiting for it; returns false on failure. Until completed() has returned `id`,
+  // `data` must stay valid and unmodified, and a receiving buffer must not be read.
   virtual bool send(int to, const std::byte* data, std::size_t bytes, int id, Channel channel) = 0;
   virtual bool receive(int from, std::byte* data, std::size_t bytes, int id, Channel channel) = 0;
   // Append the ids of messages that have completed since the last call to `ids`. Does not wait. Returns

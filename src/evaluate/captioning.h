@@ -13,9 +13,9 @@ struct CaptioningOptions {
   metrics::MetricTokenizer tokenizer = metrics::MetricTokenizer::v13a;
 };
 
-// Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match (the
-// fraction of captions whose words equal those of the reference caption), BLEU and chrF. Decodes with the
-// options of subject.model.
+// Generate a caption for each image with the options of subject.model, and compare it with the reference
+// caption. Metrics: exact_match (the fraction of captions whose words equal those of the reference), BLEU and
+// chrF; data: images with captions, as read_pictures() in evaluate/picture_data.h reads them.
 Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                       const CaptioningOptions& options);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes of a confusion matrix in the results
 
 // Return the statistics and the scorer of a score that is computed from counts of classes. `rows` [rows, 2]
-// holds the number of the true class and that of the predicted class.
+// contains the index of the true class and the index of the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {

@@ -23,7 +23,7 @@ Json to_json(const metrics::PrecisionRecall& scores);
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                       std::span<const std::string> labels, Evaluation& result);
 
-// Append a table in lines of text: for each class its name, precision, recall, F1 and support.
+// Append a table to result.lines: the name, precision, recall, F1 and support of each class.
 void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
                      Evaluation& result);
 

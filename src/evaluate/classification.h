@@ -17,13 +17,15 @@ struct ClassificationOptions {
   std::int64_t most_tokens = 0;  // maximum tokens of a text; 0 means the model's maximum
 };
 
-// Data: a table with the columns text and label, or text, text_pair and label. A label is the name or the
-// number of a class. Several labels are a list, which TSV and CSV separate by spaces. The label of a
-// regression is a number.
-// Metrics for one label: accuracy, F1 (micro, macro, weighted, per class), Matthews' coefficient and the
-// confusion matrix. For several labels: F1, and the fraction of rows whose labels are all correct. For a
-// regression: the Pearson and Spearman correlations and the mean squared error.
-// Throws invalid_input with file and line for an unknown label or a text that is too long.
+// Evaluate a classifier of texts or of pairs of texts. Throws invalid_input with file and line for an unknown
+// label or a text that is too long.
+//   Data: a table with the columns text and label, or text, text_pair and label.
+//   Label: the name or the number of a class; for several labels, a list, separated by spaces in TSV and CSV;
+//     for a regression, a number.
+//   Metrics for one label: accuracy, F1 (micro, macro, weighted, per class), Matthews' coefficient and the
+//     confusion matrix.
+//   Metrics for several labels: F1, and the fraction of rows whose labels are all correct.
+//   Metrics for a regression: the Pearson and Spearman correlations and the mean squared error.
 Evaluation classification(const Subject& subject, const DataOptions& data,
                           const ClassificationOptions& options);
 

@@ -12,7 +12,7 @@ namespace {
 
 struct Rows {
   train::ConversationStore encoded;
-  std::vector<EvaluatedRow> rows;  // rows of `encoded`
+  std::vector<EvaluatedRow> rows;  // result of each conversation in `encoded`
   std::int64_t truncated = 0;      // number of truncated conversations
 };
 

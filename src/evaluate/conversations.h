@@ -10,17 +10,17 @@
 namespace regard::evaluate {
 
 struct ConversationOptions {
-  std::string chat_template;  // name of a chat template; empty means that of the folder
+  std::string chat_template;  // name of a chat template; empty means the model folder's template
   // maximum number of predicted tokens of a conversation; 0 means the model's maximum number of positions, or
   // no limit if it has none
   std::int64_t context = 0;
   bool cut = false;  // truncate longer conversations; if false, they are an error
 };
 
-// Evaluate a language model on the conversations of .jsonl files, one list of messages per row (column
-// "messages"). `folder` is the model's folder. Tokens of the assistant are found as in training
-// (train::encode_conversation()). Metric: perplexity per token of the assistant. Throws bad_file with file
-// and line for a row that is not a conversation, and usage if the folder has no chat template.
+// Compute the perplexity per token that the assistant wrote (train::encode_conversation()) on the
+// conversations of .jsonl files, one list of messages per row (column "messages"); `folder` is the model
+// folder. Throws bad_file with file and line for a row that is not a conversation, and usage if the folder
+// has no chat template.
 Evaluation conversations(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                          const ConversationOptions& options);
 

@@ -25,8 +25,8 @@ TextPairs read_pairs(const DataOptions& data) {
       pairs.places.push_back(row.place());
     }
   } catch (Error& error) {
-    // Without given columns, a table of queries and documents is read as a table of pairs with scores, which
-    // fails.
+    // Unless columns are given, a table is read as pairs with scores, so reading a table of queries and
+    // documents throws bad_file.
     if (pairs.places.empty() && data.columns.empty() && error.kind() == ErrorKind::bad_file &&
         error.remedy().empty())
       error.remedy("Give --columns with the query and the document, such as 1,2, if there are no scores");

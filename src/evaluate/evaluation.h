@@ -49,8 +49,8 @@ struct EvaluatedRow {
 struct Evaluation {
   std::string task;
   Json facts = Json::object();     // counts, settings and signatures by name
-  std::vector<Score> scores;       // metrics, also used for intervals and comparisons
-  Json details = Json::object();   // scores of classes, confusion matrix
+  std::vector<Score> scores;       // metrics, with the statistics for resampling
+  Json details = Json::object();   // results other than `scores`, such as the confusion matrix
   std::vector<std::string> lines;  // the results as text
   std::vector<EvaluatedRow> rows;  // rows in the order of the data
   std::string row_score;           // name of the metric in EvaluatedRow::score
@@ -72,9 +72,9 @@ Error nothing_to_evaluate(const DataOptions& data);
 struct Subject {
   infer::LoadedModel& model;
   ThreadPool& pool;
-  Probe* probe = nullptr;  // called in every pass; it can change values. Not owned; may be null
+  Probe* probe = nullptr;  // observes every forward pass and may scale heads; may be null; not owned
 
-  // Return the folder's search options, with the probe.
+  // Return model.options with `probe` added.
   infer::SearchOptions search() const;
 };
 

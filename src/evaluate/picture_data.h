@@ -14,8 +14,8 @@ namespace regard::evaluate {
 // Number of images that are read and processed together. Does not affect any result.
 constexpr std::size_t kPicturesTogether = 32;
 
-// Return the rows of data::read_picture_rows(). Throws bad_file if there are none. Default columns: the first
-// two; jsonl: image, text. Appends the number of rows to `result`.
+// Read images and their texts as data::read_picture_rows() does, and append one row per image and the number
+// of rows to `result`. Throws bad_file if there are no rows.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
 // Return the model's inputs for the images.

@@ -16,11 +16,11 @@ struct Question {
 
 // Read a SQuAD file (.json: "data", "paragraphs", "qas"), or a table (.jsonl, .tsv, .csv) with the columns
 // question, context, answers. The column `answers` is a list of texts, an object with "text", or, in TSV and
-// CSV, one text; an empty text means no answer. Throws bad_file with the file and the place in the file.
+// CSV, one text; an empty text means no answer. Throws bad_file with the file and the position of the error.
 std::vector<Question> read_questions(const DataOptions& data);
 
-// Predict an answer to every question and compare it with the reference answers. If any question of the data
-// has no answer, "no answer" is a candidate for every question. Scores are in percent.
+// Predict an answer to every question and compare it with the reference answers; scores are in percent. If
+// any question of the data has no answer, "no answer" is a candidate for every question.
 Evaluation question_answering(const Subject& subject, const DataOptions& data, tasks::AnswerOptions options);
 
 }  // namespace regard::evaluate

@@ -25,7 +25,7 @@ std::vector<SoundRow> read_rows(const DataOptions& data, const char* second, Eva
   return rows;
 }
 
-// Return the text of a sound as one line.
+// Return the transcript of a sound as one line.
 std::string transcript_of(tasks::Transcriber& transcriber, const SoundRow& row) {
   std::string text;
   tasks::TranscribeListener listener;

@@ -7,15 +7,15 @@
 
 namespace regard::evaluate {
 
-// Data: a table with the columns path, relative to the table's folder, and label. Metrics: those for one
-// label in evaluate/classification.h. Throws as data::SoundStream does, with the row, and invalid_input for
-// an unknown label.
+// Compute the metrics for one label in evaluate/classification.h on a table with the columns path (relative
+// to the table's folder) and label. Throws the errors of data::SoundStream with file and row of the table,
+// and invalid_input for an unknown label.
 Evaluation audio_classification(const Subject& subject, const std::filesystem::path& folder,
                                 const DataOptions& data);
 
-// Data: a table with the columns path and text. Whisper decodes without timestamps and without sampling; the
-// output of a CTC head is the best path or, with a beam above 1, the best prefix. Metrics: word and character
-// error rate over all rows, with case and punctuation.
+// Compute the word and character error rates over all rows of a table with the columns path and text; case
+// and punctuation count. Whisper decodes without timestamps and without sampling; a CTC head outputs the best
+// path or, with a beam above 1, the best prefix.
 Evaluation speech_recognition(const Subject& subject, const std::filesystem::path& folder,
                               const DataOptions& data);
 

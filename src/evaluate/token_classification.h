@@ -15,13 +15,14 @@ struct TokenClassificationOptions {
   std::int64_t window = 0;
 };
 
-// Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the columns
-// words and labels. These columns hold lists of equal length, separated by spaces in TSV and CSV. A word's
-// predicted label is that of its first token; words without tokens count as wrong. Entity scores (labels with
-// prefixes "B-", "I-", "E-", "S-", "L-", "U-") are computed if a true label has one of these prefixes or if
-// `strict` is set. Otherwise the scores are those of classification; then an unknown label and a word without
-// tokens are errors (invalid_input). Throws bad_file with file and line if the numbers of labels and words in
-// a row differ.
+// Evaluate the labels of words; the predicted label of a word is the label of its first token. Throws
+// bad_file with file and line if the numbers of labels and words in a row differ.
+//   Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the
+//     columns words and labels, which contain lists of equal length (separated by spaces in TSV and CSV).
+//   Entity scores: computed if `strict` is set or a true label has one of the prefixes "B-", "I-", "E-",
+//     "S-", "L-", "U-"; words without tokens count as wrong.
+//   Scores of classification: computed otherwise; an unknown label or a word without tokens throws
+//     invalid_input.
 Evaluation token_classification(const Subject& subject, const DataOptions& data,
                                 const TokenClassificationOptions& options);
 

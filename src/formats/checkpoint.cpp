@@ -259,8 +259,8 @@ std::optional<Checkpoint> RunFolder::best() const {
   if (!step) return latest();
   try {
     Checkpoint good = validated(*step);
-    // If `latest` still points to the same checkpoint, its unreadable state.json may name another best
-    // checkpoint.
+    // Warn unless another process has moved `latest` meanwhile: the unreadable state.json may name another
+    // best checkpoint.
     if (!problem.empty() && linked(kLatest) == newest)
       good.warning = "the best checkpoint is unknown: " + problem + "; using the checkpoint of step " +
                      std::to_string(*step) + ", which was the best checkpoint before";
@@ -282,10 +282,9 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // Each checkpoint names the best step so far, which is never later than its own step. The loop runs from
-  // the last step to the first. Therefore, the best step that a kept checkpoint names is added to `kept`
-  // before the loop reaches that step. Any other checkpoint is removed before the checkpoint that it names as
-  // best.
+  // Loop from the last step to the first. A checkpoint never names a later step as best, so the loop adds the
+  // best step of each kept checkpoint to `kept` before it reaches that step, and removes any other checkpoint
+  // before the one that it names as best.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

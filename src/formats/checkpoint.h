@@ -62,13 +62,13 @@ class RunFolder {
   std::vector<std::int64_t> steps() const;
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
-  // Return the latest checkpoint after validation. If it is damaged, return the newest valid one with a
-  // warning. Return std::nullopt if there is no checkpoint yet. If no checkpoint is valid, throws io if the
-  // system can read none of them, otherwise bad_file.
+  // Return the latest checkpoint after validation; the newest valid one, with a warning, if the latest is
+  // damaged; std::nullopt if there is no checkpoint yet. If no checkpoint is valid, throws io if the system
+  // can read none of them, otherwise bad_file.
   std::optional<Checkpoint> latest() const;
-  // Return the best checkpoint after validation. If it is damaged, return latest() with a warning. If no
-  // checkpoint was marked as best, return latest(). The result also has a warning if the state.json of the
-  // latest checkpoint, which names the best one, cannot be read.
+  // Return the best checkpoint after validation; latest() if no checkpoint was marked as best; latest() with
+  // a warning if the best one is damaged. Also adds a warning if the state.json of the latest checkpoint,
+  // which names the best one, cannot be read.
   std::optional<Checkpoint> best() const;
 
   // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
@@ -84,11 +84,10 @@ class RunFolder {
   // set a link; no effect if the checkpoint does not exist
   void link(const char* link, std::optional<std::int64_t> step) const;
   // Return the key "best_step" in the state.json of the checkpoint of `step`; std::nullopt if the file has no
-  // such key or cannot be read. `problem` gets the reason if the file cannot be read.
+  // such key or cannot be read. Sets `problem` to the reason if the file cannot be read.
   std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
-  // Return the first best_called_by() that is not std::nullopt. The order is: the latest checkpoint, then all
-  // checkpoints from the newest to the oldest. `problem` gets the reason if the state.json of the latest
-  // checkpoint cannot be read.
+  // Return the best step that the latest checkpoint names or, if it names none, the one that the newest other
+  // checkpoint names. Sets `problem` to the reason if the state.json of the latest checkpoint cannot be read.
   std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
   // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` is the step of a
@@ -124,9 +123,9 @@ class CheckpointWriter {
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);
 
-  // Move the checkpoint to its folder, where it replaces a checkpoint of the same step. Then set the links
-  // `latest` and `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set,
-  // else to the one that its state.json names.
+  // Move the checkpoint to its folder (replacing a checkpoint of the same step), set the links `latest` and
+  // `best`, and remove old checkpoints. `best` points to this checkpoint if options.best is set, otherwise to
+  // the checkpoint that the new state.json names.
   Checkpoint commit(CommitOptions options = {});
 
  private:

@@ -314,7 +314,7 @@ class Machine {
     if (value < 0) throw fault("a tensor has a negative size").found(std::to_string(value));
     return static_cast<std::uint64_t>(value);
   }
-  // Load ("storage", class, key, device, elements). The older form adds a view, which must be None here.
+  // Load ("storage", class, key, device, elements); the older file format adds a view, which must be None.
   void load_storage(const Object& tuple) {
     if (item(tuple, 0, Kind::text)->text != "storage") throw fault("a persistent id is not a storage");
     const char* dtype = storage_dtype(item(tuple, 1, Kind::global)->text);
@@ -353,7 +353,7 @@ class Machine {
     check_inside(tensor);
     push(Kind::tensor).tensor = std::move(tensor);
   }
-  // Check that the last element is inside the storage, and that the storage has at least as many elements.
+  // Check that the tensor has at most as many elements as its storage and ends inside the storage.
   void check_inside(const StoredTensor& tensor) const {
     std::uint64_t elements = 1, last = tensor.offset;
     bool overflow = false, empty = false;

@@ -20,7 +20,7 @@ using Ref = const Object*;  // pointer to an object that the Pickle owns
 
 // Contiguous elements that one or several tensors refer to.
 struct Storage {
-  std::string dtype;  // dtype in safetensors' spelling
+  std::string dtype;  // dtype name as in safetensors, such as "BF16"
   std::string key;    // key that identifies the storage in the file
   std::uint64_t elements = 0;
 };

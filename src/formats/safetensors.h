@@ -15,8 +15,8 @@
 
 namespace regard::formats {
 
-// A file whose header has been checked completely. Its tensors are views into the map and are read from disk
-// on first access. Immutable; any number of threads may read it.
+// A memory-mapped file whose header has been checked completely; its tensors are views that are read from
+// disk on first access. Immutable: any number of threads may read one object.
 class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<SafetensorsFile> {
  public:
   // Throws io if the file cannot be mapped, bad_file if its content is invalid.

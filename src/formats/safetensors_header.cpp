@@ -19,7 +19,7 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-// Checks one entry of the header against the size of the data that follows it.
+// Checks one entry of the header against the size of the tensor data in the file.
 class EntryReader {
  public:
   EntryReader(const std::string& file, std::uint64_t data_begin, std::uint64_t data_size)
@@ -71,7 +71,7 @@ class EntryReader {
       throw fault(label + "its data extend beyond the end of the file")
           .found("offset " + std::to_string(end))
           .expected("at most " + std::to_string(data_size_));
-    // number of bits of the tensor; no partial product, from left to right, may overflow
+    // number of bits of the tensor; an overflow is an error even if a later dimension is 0
     std::uint64_t total = bits;
     std::uint64_t elements = 1;
     for (const std::int64_t size : entry.shape)

@@ -46,7 +46,7 @@ const Spelling* find_spelling(std::string_view text) {
   return found == kSpellings.end() ? nullptr : &*found;
 }
 
-// Return the spellings of the supported dtypes, separated by commas.
+// Return the names of the supported dtypes, separated by commas.
 std::string supported() {
   std::string all;
   for (const Spelling& spelling : kSpellings)

@@ -20,7 +20,7 @@ namespace regard::formats {
 
 struct TensorEntry {
   std::string name;
-  std::string dtype;                // dtype in safetensors' spelling, such as "BF16"
+  std::string dtype;                // dtype name as in safetensors, such as "BF16"
   std::vector<std::int64_t> shape;  // shape of any rank
   std::uint64_t begin = 0;          // byte offset from the start of the file
   std::uint64_t size = 0;           // size in bytes
@@ -60,10 +60,11 @@ UsableType usable_type(const TensorEntry& entry, const std::string& file);
 Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, const std::string& file,
                  std::shared_ptr<void> keeper);
 
-// Return the DType of a spelling, or std::nullopt if it is unknown or can only be stored (F4, C64, …).
+// Return the DType with this safetensors name, or std::nullopt if the name is unknown or its dtype can only
+// be stored (F4, C64, …).
 std::optional<DType> dtype_of(const std::string& spelling) noexcept;
 const char* spelling_of(DType dtype) noexcept;
-// number of bits of one element; 0 for an unknown spelling
+// number of bits of one element; 0 for an unknown dtype name
 unsigned bits_of(const std::string& spelling) noexcept;
 
 // Index of entries by name. The entries must outlive the index, and their addresses must not change.

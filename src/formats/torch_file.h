@@ -1,6 +1,6 @@
-// Reads pytorch_model.bin, the output of torch.save() for a dictionary of tensors, as a ZIP archive (since
-// PyTorch 1.6) or in the older form (five pickles, then the storages). Uses the restricted pickle reader.
-// This format is only read; models are written as safetensors.
+// Reads (but never writes) pytorch_model.bin, the output of torch.save() for a dictionary of tensors, with
+// the restricted pickle reader. The file is a ZIP archive (since PyTorch 1.6) or has the older format: five
+// pickles, then the storages.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ namespace regard::formats {
 
 class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
  public:
-  // Throws io if the file cannot be mapped. Throws bad_file unless the file contains a dictionary from names
-  // to tensors, little-endian and in one of the two forms.
+  // Throws io if the file cannot be mapped; bad_file unless the file is a ZIP archive or has the older
+  // format, is little-endian, and contains a dictionary from names to tensors.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }

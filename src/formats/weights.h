@@ -55,7 +55,7 @@ class Weights {
   std::string label_;
   std::vector<std::shared_ptr<const TensorFile>> files_;
   std::vector<std::string> names_;
-  // For each name, the index of its file and its entry in the entry list of that file.
+  // For each tensor name: the index of its file in files_, and a pointer to the tensor's entry.
   std::unordered_map<std::string_view, std::pair<std::size_t, const TensorEntry*>> index_;
 };
 

@@ -17,7 +17,7 @@ namespace regard::infer {
 // number of rows of a request: the beam width, or the number of samples
 std::int64_t width_of(const SearchOptions& options);
 
-// The options of a request, in the form needed to choose its tokens.
+// The options of a request, with values that Chooser derives from them.
 struct ChoiceRule {
   explicit ChoiceRule(const SearchOptions& of);  // `of` must outlive this object
 
@@ -36,7 +36,8 @@ struct ChoiceRow {
   RuleContext context;
 };
 
-// Chooses the candidates of one step from the logits. Allocates nothing if rows and candidates do not grow.
+// Chooses the candidates of one step from the logits. Allocates nothing if the numbers of rows and candidates
+// do not grow.
 class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
@@ -53,8 +54,8 @@ class Chooser {
   Candidates candidates(std::size_t first, std::size_t count) const;
   // Return the options.report_top most probable tokens of a row. Valid until the next choose().
   const std::vector<TokenScore>& top(std::size_t row) const { return top_[row]; }
-  // Return the first error among rows [first, first + count): the model's output is not finite, or no token
-  // can be drawn. Null if there is none. Valid until the next choose().
+  // Return the first error among rows [first, first + count) (the model's output is not finite, or no token
+  // can be drawn), or null if there is none. Valid until the next choose().
   const Error* failure(std::size_t first, std::size_t count) const;
 
  private:
@@ -75,7 +76,8 @@ class Chooser {
   std::vector<std::int32_t> candidate_token_;
   std::vector<std::size_t> begin_;             // offset of each row's candidates: [rows + 1]
   std::vector<std::optional<Error>> failure_;  // error of each row; nullopt if there is none
-  std::vector<std::vector<TokenScore>> top_;  // most probable tokens; the list has at least one entry per row
+  // most probable tokens of each row; may have more elements than there are rows
+  std::vector<std::vector<TokenScore>> top_;
   std::vector<std::vector<std::int32_t>> order_, history_;  // buffers, one for each worker
   std::vector<std::vector<float>> warped_;
 };

@@ -27,8 +27,8 @@ struct BeamNode {
   bool ended = false;            // true if an end token or a stop string ends it
 };
 
-// The continuations that one step of a beam search keeps and finishes, each best first. A finished one is
-// among the results if its score is high enough.
+// The continuations that one step of a beam search keeps, and those that it finishes; both lists are ordered
+// best first. A finished continuation is among the results only if its score is high enough.
 struct BeamStep {
   std::vector<BeamNode> kept, finished;
 };
@@ -39,9 +39,8 @@ inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {
  public:
-  // Return the hypotheses of a beam search if options.beam > 1. Otherwise return n_best independent sequences
-  // if options.sample is set, or one sequence. max_new must be at least 1. The options must outlive the
-  // result.
+  // Create a beam search if options.beam > 1, otherwise n_best independent sequences (one if options.sample
+  // is false). `max_new` must be at least 1, and the options must outlive the result.
   static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
   virtual ~Hypotheses() = default;
 
@@ -59,8 +58,7 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the index of the row that it continues. The index is the one before the
-  // last advance().
+  // Return, for each running row, the index that its predecessor had before the last advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }

@@ -194,7 +194,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   settings.read("do_sample", options.sample);
   if (options.sample) {
     settings.read("temperature", options.temperature);
-    options.top_k = 50;  // default value in transformers
+    options.top_k = 50;  // default value of top_k in transformers
     settings.read("top_k", options.top_k);
     settings.read("top_p", options.top_p);
     settings.read("min_p", options.min_p);

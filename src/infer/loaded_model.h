@@ -53,8 +53,8 @@ struct LoadedModel {
   std::string warning;  // message if the best checkpoint is damaged and another one is used; usually empty
 
   // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
-  // as ModelFolder::open, load_model and Tokenizer::load do. Throws bad_file if the tokenizer does not match
-  // the model. Throws usage if settings.reads does not match the model or the selected task does not exist.
+  // bad_file if the tokenizer does not match the model, usage if settings.reads does not match the model or
+  // the selected task does not exist, and otherwise as ModelFolder::open, load_model and Tokenizer::load do.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});
@@ -71,9 +71,9 @@ struct LoadedModel {
   // Like read(), but encode a rendered conversation, with encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
-  // Return the token ids of a source, encoded as in training. Special tokens are added. They are not
-  // recognised in the text, except the language code at the start of a Marian source (">>fra<< …") and, in a
-  // masked language model, all of them, so that a text can contain masks.
+  // Return the token ids of a source, encoded as in training, with special tokens added. In the text, only
+  // the language code at the start of a Marian source (">>fra<< …") is recognised as a special token; in a
+  // masked language model, all special tokens are recognised, so that a text can contain masks.
   std::vector<std::int32_t> encode_source(std::string_view text) const;
   // Return `text` with normalised white space if normalizes_whitespace is set, otherwise unmodified.
   std::string as_trained(std::string_view text) const;
@@ -94,8 +94,8 @@ struct LoadedModel {
   // beginning and its trailing special tokens.
   std::vector<std::int32_t> cut_to_positions(std::vector<std::int32_t> ids) const;
 
-  // Return the text that a hypothesis generated after `prompt` (empty for an encoder–decoder), up to the stop
-  // string that ended it. The first word after a prompt keeps its leading space.
+  // Return the text that was generated after `prompt` (empty for an encoder–decoder), up to the stop string
+  // if one ended the generation. The first word after `prompt` keeps its leading space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
                       std::span<const std::int32_t> prompt = {}) const;
 
@@ -104,8 +104,7 @@ struct LoadedModel {
 };
 
 // Return the SearchOptions of a folder, read from generation_config.json. Special tokens that are missing
-// there are read from config.json. Other keys are read from config.json only if there is no
-// generation_config.json.
+// there, or all options if there is no generation_config.json, are read from config.json.
 SearchOptions search_options_of(const formats::ModelFolder& folder);
 
 }  // namespace regard::infer

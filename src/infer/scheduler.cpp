@@ -181,7 +181,8 @@ void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int
   selected_.push_back(job.slots[static_cast<std::size_t>(row)]);
 }
 
-// Add the part of the prompt that is assigned to this step. Return true if the prompt is complete afterwards.
+// Add the next fed_now prompt tokens of the job, and its source if it is not encoded yet, to the batch.
+// Return true if the prompt is complete afterwards.
 bool Scheduler::feed_prompt(Job& job) {
   const std::int64_t count = job.fed_now;
   if (count == 0) return false;
@@ -278,8 +279,8 @@ Var Scheduler::run_model() {
   return model_.logits(tape_, tape_.constant(last));
 }
 
-// Report the chosen tokens of a job. `first` is the job's first row in choices_. In the first step, that row
-// holds the draws of all sequences.
+// Report the chosen tokens of a job, whose first row in choices_ is `first`. In the first step of a job, this
+// row contains the draws of all sequences.
 void Scheduler::report_choices(const Job& job, std::size_t first) {
   const Hypotheses& search = *job.search;
   const Candidates candidates = chooser_.candidates(first, static_cast<std::size_t>(job.rows_now));

@@ -1,10 +1,9 @@
-// Scheduler: decodes many requests at once (continuous batching), each under its own options. Each step runs
-// one pass of the model over the running rows of all requests and over prompts in prefill. Finished requests
-// are removed at the end of the step, and waiting ones are admitted at the start of the next. A step that
-// neither admits nor removes a request allocates nothing, except to grow buffers for long texts.
+// Scheduler: decodes many requests at once (continuous batching), each under its own options. Each step
+// admits waiting requests, runs one forward pass over the running rows and the prompts in prefill, and
+// removes finished requests.
 //
-// The bit rule: the results of a request are bit-identical regardless of what else is in the batch. They do
-// not depend on the time of submission, the division of the prefill into steps, or shared cache pages.
+// Bit rule (docs/architecture.md): the results of a request are bit-identical regardless of what else is in
+// the batch, of the time of submission, of the division of the prefill into steps, and of shared cache pages.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +23,22 @@ namespace regard::infer {
 struct SchedulerLimits {
   // maximum number of rows decoded together, including those of beams; 0 means SearchOptions::rows_at_once
   std::int64_t rows = 0;
-  // Maximum tokens of sources and prompts in prefill per step. Bounds activation memory and the delay of the
-  // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
-  // if it is the first of that step.
+  // Maximum number of source and prompt tokens in prefill per step; bounds activation memory and the delay of
+  // the other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one
+  // step, if it is the first of that step.
   std::int64_t tokens_at_once = 8192;
-  // Number of pages of the cache. A request is admitted only when its worst-case number of pages can be
-  // reserved. 0 means no limit: the cache grows as needed.
+  // Number of pages of the cache; 0 means that the cache grows as needed. With a limit, a request is admitted
+  // only when its worst-case number of pages can be reserved.
   std::int64_t cache_pages = 0;
-  // Maximum size in bytes of a cache whose memory is made resident at construction, so that the memory use
-  // does not grow later. Only for a cache with a limit of pages. Default: 0, which means never.
+  // If cache_pages is not 0, a cache of at most this many bytes is made resident at construction, so that the
+  // memory use does not grow later. Default: 0, which means that no cache is made resident.
   std::int64_t resident_bytes = 0;
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
-  // Maximum number of ended requests whose cache pages are kept for prompts that begin with the same tokens,
-  // as in conversations. The most recently used ones are kept. Pages are released when a running request
-  // needs them. Only for decoders. 0 means none.
+  // Maximum number of ended requests of a decoder-only model whose cache pages are kept for later prompts
+  // that begin with the same tokens, as in conversations; 0 keeps none. If the maximum is reached or a
+  // running request needs pages, the pages of the least recently used prefix are released.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
   // others. In the other steps the oldest request is first.
@@ -53,8 +52,8 @@ struct SchedulerLimits {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Report a new token of independent sequence `sequence`. Called only for greedy search and sampling,
-  // because a beam search may still drop tokens. The last token of a sequence is reported by finished() only.
+  // Report a new token of independent sequence `sequence`, except the last one, which is reported only by
+  // finished(). Not called for beam searches, because they may still drop tokens.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
@@ -79,18 +78,18 @@ class Scheduler {
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary.
-  // Throws usage if the model does not read this kind of source (InputSpec), or if an option is invalid.
-  // Throws resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be
-  // called from any thread, also during step().
+  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary;
+  // usage if the model does not read this kind of source (InputSpec), or if an option is invalid; and
+  // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
+  // from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends the request to the queue
 
-  // Return the hypotheses of a running request so far. Empty if no running request has this id, or it has no
-  // token yet. Must not be called during step().
+  // Return the hypotheses of a running request so far; empty before its first token, or if no running request
+  // has this id. Must not be called during step().
   std::vector<Hypothesis> so_far(std::uint64_t id) const;
 
-  // Remove a waiting or running request. Returns false if no request has this id. Must not be called during
+  // Remove a waiting or running request; return false if no request has this id. Must not be called during
   // step().
   bool cancel(std::uint64_t id);
 
@@ -99,7 +98,7 @@ class Scheduler {
 
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t prefilling() const;  // number of running requests in prefill, without a generated token yet
+  std::int64_t prefilling() const;  // number of running requests whose prefill is not complete
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 
@@ -112,7 +111,7 @@ class Scheduler {
     std::vector<std::int32_t> slots;  // [width]: cache slot of each running row
     std::int64_t source_length = 0;   // number of positions of the source; 0 without an encoder
     std::int64_t limit = 0;           // maximum number of new tokens
-    std::int64_t rows_now = 0;        // number of rows in choices_ in this step
+    std::int64_t rows_now = 0;        // number of rows of this job in choices_ in this step
     std::int64_t fed_now = 0;         // number of prompt tokens fed in this step
     // maximum number of pages of a row, and of the encoder's output
     std::int64_t row_pages = 0, source_pages = 0;
@@ -124,7 +123,7 @@ class Scheduler {
   const SearchOptions& options_of(const Request& request) const {
     return request.options ? *request.options : options_;
   }
-  // Cache slot of an ended request, kept for its prefix.
+  // Cache slot that keeps the pages of an ended request, for later prompts that begin with the same tokens.
   struct Prefix {
     std::int32_t slot = 0;
     std::vector<std::int32_t> tokens;  // tokens in the slot; empty if the slot is unused
@@ -171,7 +170,8 @@ class Scheduler {
   std::vector<Prefix> prefixes_;
   std::uint64_t uses_ = 0, steps_ = 0;
 
-  // Buffers of one step. They are members so that their memory is reused.
+  // Buffers of one step. They are members so that a step that neither admits nor removes a request allocates
+  // nothing, except to grow buffers for long texts.
   RaggedBuffer shape_;
   InputBuffer sources_;
   std::vector<Tensor> encoded_;  // Request::encoded for each element of sources_

@@ -1,8 +1,8 @@
 // Decoding of token sequences from a model's logits: greedy search, beam search and sampling, with a
 // key/value cache, many requests at once.
 //
-// The bit rule: the results of a request depend only on the request and its options, not on the other
-// requests, their order or the number of threads. Random draws are keyed by options.seed.
+// Bit rule (docs/architecture.md): the results of a request depend only on the request and its options, not
+// on the other requests, their order or the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct SearchOptions {
   // encoder, kDefaultNew for models with another encoder, and a number determined by max_length for
   // decoder-only models.
   std::int64_t max_new = 0;
-  // Maximum number of tokens, including the prompt, of decoder-only models; used if max_new is 0. If both are
-  // 0, the maximum is kDefaultNew new tokens.
+  // Decoder-only models: maximum number of tokens of the prompt and the output together; used if max_new is
+  // 0. If both are 0, the maximum is kDefaultNew new tokens.
   std::int64_t max_length = 0;
   double length_penalty = 1.0;  // score = Σ log p / tokens^length_penalty
   EarlyStopping early_stopping = EarlyStopping::no;
@@ -50,15 +50,15 @@ struct SearchOptions {
   double min_p = 0.0;      // minimum probability relative to the most probable token; 0 keeps all tokens
   double typical_p = 1.0;  // probability mass of typical sampling; 1 keeps all tokens
   double epsilon = 0.0, eta = 0.0;  // cut-offs epsilon and eta (see warp.h); 0 disables each
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;           // key of the random draws of sampling
 
-  TokenRules rules;  // applied to the scores before a token is chosen
+  TokenRules rules;  // rules applied to the scores before a token is chosen
 
   std::int32_t start_token = -1;                    // first token of the decoder; for encoder–decoders only
   std::vector<std::int32_t> end_tokens;             // tokens that end a sequence
   std::shared_ptr<const StopStrings> stop_strings;  // strings that end a sequence; may be null
   std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1 if there is none
-  Probe* probe = nullptr;       // probe of every pass, which may ablate heads; not owned; may be null
+  Probe* probe = nullptr;  // called in every forward pass; may ablate attention heads; not owned; may be null
   // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
   // sampling. −1 reports nothing.
   std::int64_t report_top = -1;
@@ -85,7 +85,7 @@ struct Hypothesis {
   float score = 0.0f;                // log_probability / tokens^length_penalty
   float log_probability = 0.0f;      // sum of the model's log-probabilities, before any warping
   bool ended = false;    // true if ended by an end token or a stop string; false if ended by max_new
-  bool stopped = false;  // true if ended by a stop string; the text may continue after it
+  bool stopped = false;  // true if ended by a stop string; the tokens may contain text after the stop string
   std::vector<float> token_log_probabilities;  // log-probability of each token; their sum is log_probability
 };
 
@@ -94,17 +94,16 @@ struct Hypothesis {
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
-// Translate the sources with an encoder–decoder. Return one result per source, in order, each with up to
-// n_best hypotheses. Throws usage for a model of another kind and for invalid options. Throws invalid_input
-// if a source is empty, is longer than the model's number of positions, or has an id outside the vocabulary.
-// Throws numeric if the model's output is not finite. The caller must call prepare_for_inference() first.
+// Translate the sources with an encoder–decoder for which prepare_for_inference() was called. Return one
+// result per source, in order, each with up to n_best hypotheses. Throws usage for a model of another kind
+// and for invalid options, invalid_input if a source is empty, is longer than the model's number of
+// positions, or has an id outside the vocabulary, and numeric if the model's output is not finite.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);
 
-// Continue prompts with a decoder-only model; results and errors are those of translate(). Prompts must not
-// be empty. When a text reaches the model's maximum number of positions P, its last P / 2 tokens become the
-// new context.
+// Continue non-empty prompts with a decoder-only model; results and errors are those of translate(). When a
+// text reaches the model's maximum number of positions P, its last P / 2 tokens become the new context.
 std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options);

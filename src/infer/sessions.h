@@ -1,9 +1,9 @@
 // Sessions: requests that are added and cancelled while others are being decoded (continuous batching), over
-// a cache of fixed size. Each session has its own options and random draws. Its results are bit-identical
+// a cache of fixed size. Each session has its own options and random draws; its results are bit-identical
 // regardless of what else is in the batch.
 //
 // Threads: join(), cancel() and live() may be called from any thread at any time, also from within a
-// callback. step() runs the model and calls the listener. Only one thread at a time may call it.
+// callback. step() runs the model and calls the listener; only one thread at a time may call step().
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace regard::infer {
 struct SessionLimits {
   std::int64_t rows = 64;             // maximum number of rows decoded together, including those of beams
   std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, including sources
-  std::int64_t tokens_at_once = 512;  // maximum number of tokens in prefill per step, including sources
+  std::int64_t tokens_at_once = 512;  // maximum number of source and prompt tokens in prefill per step
   std::int64_t sessions = 1024;       // maximum number of sessions, including waiting ones
   // Maximum number of ended sessions whose cache pages are kept, for prompts that begin with the same tokens;
   // see SchedulerLimits.
@@ -69,9 +69,9 @@ class Sessions : private Listener {
   // `sessions` is reached.
   std::uint64_t join(Request request);
 
-  // Cancel a session. The next step() frees its rows and pages before it runs the model. The only further
-  // callback of the session is cancelled(). Returns false if the session is unknown, has ended or is already
-  // cancelled.
+  // Cancel a session; return false if the session is unknown, has ended or is already cancelled. The next
+  // step() frees its rows and pages before the model runs; the only further callback of the session is
+  // cancelled().
   bool cancel(std::uint64_t id);
 
   // Run one pass of the model over all rows, then the callbacks. Returns false if there was nothing to do.

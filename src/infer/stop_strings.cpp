@@ -8,8 +8,8 @@
 namespace regard::infer {
 namespace {
 
-// Number of tokens before the window that are also decoded, because a token at the start of a text may be
-// decoded differently.
+// Number of extra tokens that ended_by() decodes before those that can contain a stop string, because a token
+// at the start of a text may be decoded differently.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace

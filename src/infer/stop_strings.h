@@ -29,7 +29,8 @@ class StopStrings {
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;
-  // number of last tokens that can contain a stop string, if each token has at least one byte
+  // number of last tokens that ended_by() decodes: the bytes of the longest stop string, because each token
+  // has at least one byte, plus a margin
   std::size_t window_ = 0;
 };
 

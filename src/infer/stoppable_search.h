@@ -7,7 +7,7 @@
 
 namespace regard::infer {
 
-// Maximum of beam and n_best, because a model folder may contain excessive values.
+// Upper limit of `beam` and of `n_best`, because a model folder may contain excessive values.
 inline constexpr std::int64_t kWidestBeam = 4096;
 // Maximum new tokens of a request: positions are 32-bit integers. Memory grows as tokens are generated.
 inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;

@@ -12,8 +12,8 @@ namespace regard::infer {
 
 class TextStream {
  public:
-  // The first word after a prompt keeps its leading space. Shares ownership of the model's tokenizer and of
-  // the stop strings.
+  // The first word after `prompt` keeps its leading space. The stream shares ownership of the model's
+  // tokenizer and of the stop strings.
   TextStream(const LoadedModel& model, const SearchOptions& search, std::span<const std::int32_t> prompt = {})
       : decoder_(model.target), filter_(search.stop_strings) {
     for (const std::int32_t id : prompt) decoder_.push(id);

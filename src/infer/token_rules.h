@@ -29,33 +29,36 @@ struct EndingPressure {
 // decrease. A timestamp is chosen if the total probability of all timestamps exceeds the probability of every
 // other token.
 struct TimestampRules {
-  // id of the timestamp of 0 seconds; the preceding token ("no timestamps") is forbidden
+  // id of the timestamp of 0 seconds; the token with id first − 1 ("no timestamps") is forbidden
   std::int32_t first = 0;
   std::int32_t end = 0;            // id of the end token; ids below it are text
   std::int64_t latest_first = -1;  // maximum index of the first timestamp; −1 means no limit
 };
 
-// The rules of a generation. Names in parentheses are keys of generation_config.json. An id below 0 or a
-// size of 0 disables a rule.
+// The rules for the tokens of one request; names in parentheses are keys of generation_config.json. An id
+// below 0 or a size of 0 disables a rule.
 struct TokenRules {
-  std::vector<SequenceBias> biases;         // biases of token sequences, all different
+  std::vector<SequenceBias> biases;         // biases of token sequences; no sequence occurs twice
   double encoder_repetition_penalty = 1.0;  // values above 1 make tokens of the source more likely
   double repetition_penalty = 1.0;  // values above 1 make earlier tokens less likely (Keskar et al. 2019)
   // The penalties of OpenAI's API, subtracted from the score of a token that was already generated:
   // presence_penalty once, and frequency_penalty once per occurrence.
   double presence_penalty = 0.0, frequency_penalty = 0.0;
-  std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
-  std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
-  std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
+  std::int64_t no_repeat_ngram = 0;          // size of n-grams that must not occur twice
+  std::int64_t encoder_no_repeat_ngram = 0;  // size of n-grams of the source that must not occur
+  // forbidden sequences; a sequence that consists of a single end token is ignored
+  std::vector<std::vector<std::int32_t>> bad_words;
   // Minimum number of tokens before an end token: min_length counts the prompt, min_new does not. As in
   // transformers, min_length has no effect if min_new is not 0.
   std::int64_t min_length = 0, min_new = 0;
-  std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
-  std::vector<std::int32_t> forced_last;       // tokens allowed as the last of max_new (forced_eos_token_id)
-  std::optional<EndingPressure> ending;        // rule of the key exponential_decay_length_penalty
-  std::vector<std::int32_t> suppressed;        // forbidden tokens
-  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that no rule forces
-  bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
+  std::int32_t forced_first = -1;         // token forced after the start token (forced_bos_token_id)
+  std::vector<std::int32_t> forced_last;  // tokens allowed as new token number max_new (forced_eos_token_id)
+  std::optional<EndingPressure> ending;   // length penalty (exponential_decay_length_penalty)
+  std::vector<std::int32_t> suppressed;   // forbidden tokens (suppress_tokens)
+  // tokens forbidden as the first new token, or as the second if forced_first is the first
+  // (begin_suppress_tokens)
+  std::vector<std::int32_t> suppressed_first;
+  bool renormalise = false;  // apply log softmax after all rules; affects beam scores
   // rules for timestamps, applied after all other rules except `renormalise`
   std::optional<TimestampRules> timestamps;
   // If true, report log-probabilities after the rules; if false, before the rules. No effect on beam
@@ -76,8 +79,8 @@ struct RuleContext {
   std::int64_t max_new = 0;
 };
 
-// Apply the rules to scores [vocabulary], in place: logits for greedy search and sampling, log-probabilities
-// for beams. Forbidden tokens become −∞. `history` is a buffer, reused between calls.
+// Apply the rules in place to scores [vocabulary]: logits for greedy search and sampling, log-probabilities
+// for beam search. Forbidden tokens become −∞; `history` is a buffer, reused between calls.
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
            std::vector<std::int32_t>& history);
 

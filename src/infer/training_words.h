@@ -1,6 +1,6 @@
-// The words of a run's training sources, with their counts. Used to report words of a text that did not occur
-// in training. The run folder contains them in the file kTrainingWordsFile, one line "WORD<tab>COUNT" each,
-// sorted by bytes.
+// The words of a run's training sources with their counts, used to report words of a text that did not occur
+// in training. The run folder contains them in the file kTrainingWordsFile: one line "WORD<tab>COUNT" for
+// each word, sorted by bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,23 @@ namespace regard::infer {
 
 constexpr const char* kTrainingWordsFile = "source_words.tsv";
 
-// Return the content of the file for these texts. The texts are normalised to NFC and split at white space. A
-// word is a sequence of letters, marks and digits, or one other character. Returns an empty string if the
-// content would be longer than 64 MiB. The result is deterministic. `pool` may be null.
+// Return the content of kTrainingWordsFile for these texts; empty if it would be longer than 64 MiB. The
+// texts are normalised to NFC; apart from white space, each sequence of letters, marks and digits and each
+// other character is a word. `pool` may be null and does not affect the result.
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool);
 
 class TrainingWords {
  public:
-  // Read the file of a run folder. Returns nullopt if `folder` has none. Throws io if the file cannot be
-  // read, and bad_file, naming the line, if a line is not "WORD<tab>COUNT".
+  // Read kTrainingWordsFile of a run folder; return nullopt if the folder has no such file. Throws io if the
+  // file cannot be read, and bad_file, naming the line, if a line is not "WORD<tab>COUNT".
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
-  // Call open() with the run folder of `model`, which is a run folder or one of its checkpoints.
+  // Call open() with the run folder that is `model` or contains the checkpoint `model`.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
   // Return the words and symbols (such as emoji; no punctuation) of the UTF-8 `text` that do not occur in the
-  // training sources. The comparison ignores case. Each is returned once, spelled as at its first occurrence
-  // in `text`, in the order of these occurrences. Symbols are not reported if the file has none, as in files
-  // of older versions.
+  // training sources, ignoring case: each once, spelled and ordered as at its first occurrence in `text`.
+  // Symbols are not returned if the file has none, as in files of older versions.
   std::vector<std::string> unseen(std::string_view text) const;
   // Return the words of `text` that occur in the training sources only with other capitalisation ("THE" for
   // "the"), each with its most frequent spelling there.

@@ -56,8 +56,7 @@ Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std
   return {{"type", "Sequence"}, {"processors", {before, append}}};
 }
 
-// Return a normalizer that applies normalize_whitespace(), expressed by tokenizer.json's components, and then
-// `normalizer`.
+// Return a normalizer for tokenizer.json that applies normalize_whitespace() and then `normalizer`.
 Json after_white_space(const Json& normalizer) {
   const auto replace = [](const char* expression, const char* content) {
     return Json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", content}};

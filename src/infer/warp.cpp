@@ -133,7 +133,7 @@ void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& o
     for (float& score : scores) score = static_cast<float>(static_cast<double>(score) / how.temperature);
   if (how.removes_nothing()) return;
   sort_remaining(scores, order);
-  if (order.empty()) return;  // no score is left: draw() throws
+  if (order.empty()) return;  // all scores are −∞: draw() throws
   if (how.top_k > 0) keep_top_k(std::max(how.top_k, how.min_keep), scores, order);
   if (how.top_p < 1.0) keep_nucleus(how.top_p, how.min_keep, scores, order);
   if (how.min_p > 0.0) keep_min_p(how.min_p, how.min_keep, scores, order);

@@ -13,9 +13,9 @@ struct Warp {
   double temperature = 1.0;
   // number of tokens to keep; scores equal to the k-th are kept too; 0 disables the rule
   std::int64_t top_k = 0;
-  double top_p = 1.0;         // probability mass to keep; 1 disables the rule
-  double min_p = 0.0;         // minimum probability relative to the most probable token; 0 disables the rule
-  double typical_p = 1.0;     // probability mass to keep, nearest to the entropy first; 1 disables the rule
+  double top_p = 1.0;      // probability mass to keep; 1 disables the rule
+  double min_p = 0.0;      // minimum probability relative to the most probable token; 0 disables the rule
+  double typical_p = 1.0;  // probability mass to keep, smallest |−log p − entropy| first; 1 disables the rule
   double epsilon = 0.0;       // minimum probability; 0 disables the rule
   double eta = 0.0;           // minimum probability, adapted to the entropy; 0 disables the rule
   std::int64_t min_keep = 1;  // minimum number of tokens that remain

@@ -10,6 +10,7 @@ std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vec
   nothing.weights = false;
   auto probe = std::make_unique<Capture>(nothing, heads);
   const std::int32_t any[] = {0};
+  // Run one small forward pass to determine which heads the model has.
   run_with_probe(model, pool, model.input_spec().blank(), any, probe.get());
   probe->check();
   return probe;

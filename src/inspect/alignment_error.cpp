@@ -80,7 +80,7 @@ WordsOfPair words_of(const infer::LoadedModel& loaded, const PassInput& input) {
 struct AlignedPair {
   std::string text, target;
   std::vector<AlignedWords> links;
-  Place place;  // place of the text in its file
+  Place place;  // file and line of the text
 };
 
 void check_links(const AlignedPair& pair) {

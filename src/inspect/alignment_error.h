@@ -43,38 +43,38 @@ struct AlignmentCounts {
 void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
-// Return a link from each target word to the source word with the largest attention weight, summed over the
-// tokens of both words. `weights` [rows, columns] are the attention weights of a head: row i belongs to the
-// target word row_words[i] and column j to the source word column_words[j]; −1 means no word. The first of
-// equal sums is used. A target word whose sums are not positive gets no link.
+// Link each target word to the source word with the largest sum of attention weights between their tokens
+// (the first if several are equal; no link if no sum is positive). `weights` [rows, columns] are the
+// attention weights of a head: row i belongs to the target word row_words[i], column j to the source word
+// column_words[j], and −1 means no word.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);
 
 struct HeadAlignment {
   std::string name;  // name of a head ("cross.1.0"), "mean of layer 1" or "mean"
-  // Link counts from the attention weights of two decoding steps (Chen et al. 2020). `writing`: the step that
-  // generates the target word. `reading`: the next step, which takes that word as input.
+  // Link counts from the attention weights of the decoding step that generates the target word (`writing`),
+  // and of the next step, whose input is that word (`reading`; Chen et al. 2020).
   AlignmentCounts writing, reading;
 };
 
 struct AlignmentStudy {
-  std::vector<HeadAlignment> heads;  // sorted by the smaller of the two error rates, then by head
+  std::vector<HeadAlignment> heads;  // sorted by min(writing.error_rate(), reading.error_rate())
   // number of sentence pairs with reference links, and number of pairs without links, which are ignored
   std::int64_t pairs = 0, without_links = 0;
 };
 
 struct AlignmentOptions {
   std::int64_t most_examples = 0;                   // maximum number of lines; 0 means all
-  std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
+  std::function<bool(double share)> progress = {};  // return false to stop; the study then throws cancelled
   const EditedPass* edits = nullptr;                // interventions of every pass; may be null
 };
 
 // Compare the cross-attention of an encoder–decoder with reference links, for given targets. Line N of
-// `alignments` holds the links of line N of `data` (TEXT<tab>TARGET). Blank lines of `data` are skipped
-// together with their links. Throws usage for other models; invalid_input for an invalid link, a link to a
-// word that does not exist, a line without a target, fewer lines in `alignments` than in `data`, and `data`
-// without texts.
+// `alignments` contains the links of line N of `data` (TEXT<tab>TARGET); blank lines of `data` are skipped
+// together with their links. Throws usage for other models, and invalid_input for an invalid link, a link to
+// a word that does not exist, a line without a target, `data` without texts, and files with different numbers
+// of lines.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
                                const AlignmentOptions& options = {});

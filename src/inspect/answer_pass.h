@@ -14,7 +14,8 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// Embedding [tokens, hidden] that replaces the value at the probe point STACK.embedding.
+// Embedding [tokens, hidden] that replaces the value at a probe point: "encoder.embedding" if `stack` is
+// "encoder", "decoder.embedding" if it is "decoder".
 struct StackInput {
   const char* stack = "encoder";
   const Tensor& embedding;
@@ -23,8 +24,8 @@ struct AnswerGradient {
   double difference = 0;
   Tensor gradient;  // gradient [tokens, hidden]
 };
-// Return the difference of answer_difference() for the embedding `at`, and its gradient with respect to this
-// embedding. `edits` are interventions of the pass, which apply to the replaced value; may be null.
+// Return the value of answer_difference() for the embedding `at`, and its gradient with respect to that
+// embedding. The interventions `edits`, which may be null, are applied after the embedding is replaced.
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
                                const AnswerDifference& answer, const StackInput& at,
                                const EditedPass* edits = nullptr);

@@ -17,12 +17,12 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of elements of the query, key and value vectors in one view, and of its activations: 0.6 MB
-// of base64 each.
+// Maximum number of elements of the query, key and value vectors in one view, and the same limit for its
+// activations. Each limit corresponds to 0.6 MB of base64.
 constexpr std::size_t kMostNumbers = 120000;
 // Maximum number of elements of the projection matrices in Map::parameters: 0.8 MB of base64.
 constexpr std::size_t kMostParameters = 300000;
-// Maximum value of tokens · features of an input for which the page shows activations.
+// Maximum product of tokens and hidden size for which AttendRequest::page captures activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 using TokenizerPointer = std::shared_ptr<const text::Tokenizer>;  // null if the tokenizer is not loaded
@@ -65,7 +65,7 @@ Tensor run(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendReque
   return run_with_probe(model, pool, source, target, &probe);
 }
 
-// Return a label for each position of the encoder: a token, the place of a patch, or the number of a frame.
+// Return a label for each position of the encoder: a token, the row and column of a patch, or a frame index.
 std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const InputSpec& spec,
                                        const ModelInput& input) {
   if (spec.kind == InputKind::tokens) return shown_tokens(tokenizer.get(), input.ids);

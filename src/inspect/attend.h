@@ -22,25 +22,27 @@ struct AttendRequest {
   std::string pair;        // encoders: the second text of a pair; empty if there is none
   // input that is used instead of tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
-  // If not null, the pass runs these batches, which contain one sequence: the tokens of `input` and of the
-  // decoder, with position ids of their own.
+  // If not null, the forward pass runs these batches of one sequence. Their tokens are those of `input` and
+  // `decoder_ids`; their position ids may differ from the default.
   const PassBatches* batches = nullptr;
   // the network to run, one encoder of a dual encoder; null means the whole model
   Network* network = nullptr;
   // the words of the training data: other words of `text` are marked; null marks none
   const infer::TrainingWords* words = nullptr;
-  // labels of the encoder's positions; if empty, the tokens or patches are used
+  // Labels of the encoder's positions. If empty: the tokens of a text; the special tokens of an image and
+  // "row,column" of each patch; the frame indices of a sound.
   std::vector<std::string> source_labels = {};
-  // Encoder–decoders: the decoder's prompt in generate_target(), beginning with the start token (if empty,
-  // only the start token), and the search options (if null, the folder's).
+  // Encoder–decoders: the decoder's prompt in generate_target(), beginning with the start token. If empty,
+  // the prompt is the start token.
   std::vector<std::int32_t> prompt = {};
+  // Search options of generate_target(). If null, the options of the model folder are used.
   const infer::SearchOptions* search = nullptr;
-  std::int64_t beam = 0;  // number of beams in generate_target(); 0 means that of the search options
+  std::int64_t beam = 0;  // number of beams in generate_target(); 0: SearchOptions::beam
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;
-  // Encoder–decoders: the ids that the decoder reads, given instead of `written`. The token generated at the
-  // last position is then the most probable one.
+  // Encoder–decoders: the decoder's input ids, as an alternative to `written`. The view then shows the most
+  // probable token as the one generated at the last position.
   std::vector<std::int32_t> decoder_ids = {};
   // beam search that generated `written`, copied to View::beams; empty for other searches
   std::optional<BeamTree> beams = {};
@@ -53,15 +55,14 @@ struct AttendRequest {
   bool average = false;
   // number of views in one file; the limits of vectors and activations are divided equally among them
   std::size_t views = 1;
-  // Add activations for the page (states, layer inputs, outputs, inner values of feed-forward layers) if the
-  // input is short enough to show them.
+  // Capture activations for the HTML page (hidden states, layer inputs, outputs, inner values of feed-forward
+  // layers) if the input is short enough to show them.
   bool page = false;
 };
 
-// Run one forward pass and return its view. Throws usage if a selected or ablated head does not exist, or if
-// the request does not match the kind of model. Throws invalid_input if the text has no tokens. The source
-// tokens of an image are its special tokens and "row,column" for each patch. If the model's tokenizers are
-// not loaded, tokens are shown as ids; request.text and request.pair then cannot be read.
+// Run one forward pass and return its view. If the model's tokenizers are not loaded, request.input is
+// required and tokens are shown as ids. Throws usage if a selected or ablated head does not exist, or if the
+// request does not match the kind of model, and invalid_input if the text has no tokens.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
 // Throw invalid_input if the text has no tokens besides special tokens.
@@ -73,11 +74,10 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
-// Generate the continuation or translation of request.text with the folder's search options, and store it in
-// request.written. A beam search is stored in request.beams. Ablated heads and edits of the request apply to
-// the generation; the text generated without them is then stored in request.unablated. max_new replaces the
-// value of SearchOptions::max_new; 0 means the folder's value. Throws usage for encoders and for heads that
-// do not exist.
+// Generate the continuation or translation of request.input or request.text under the request's ablation and
+// edits, and set request.written, request.beams and, if there are ablated heads or edits, request.unablated.
+// A positive max_new replaces SearchOptions::max_new of the model folder, and can only lower that value of
+// request.search. Throws usage for encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

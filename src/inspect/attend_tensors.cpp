@@ -22,11 +22,13 @@ TensorMap row_of(const TensorMap& inputs, std::int64_t row) {
   return rows;
 }
 
-// Return the name of the tensor of the main input: that of the encoder, if there is one.
+// Return the name of the input tensor, such as "input_ids" or "pixel_values".
 std::string tensor_name(const InputSpec& spec) {
   return spec.kind == InputKind::tokens ? "input_ids" : spec.name;
 }
 
+// Return the text decoded from the tokens; without a tokenizer, or for an image or sound, return the name and
+// index of the input, such as "pixel_values[0]".
 std::string text_of(const infer::LoadedModel& loaded, const AttendRequest& request, const std::string& name,
                     std::int64_t row) {
   if (loaded.source && !request.input->ids.empty()) return loaded.source->decode(request.input->ids);
@@ -42,6 +44,7 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, Network& networ
       throw input_error(fmt::format("row {} of \"{}\" has no tokens", row,
                                     side == &sides.target && sides.source ? "decoder_input_ids" : name))
           .expected("at least one token");
+  // Use the position ids of the padded batch, so that the results equal those of run_tensors().
   PassBatches batches;
   if (sides.source) batches.source = sides.source->batch();
   if (sides.target) batches.target = sides.target->batch();

@@ -8,14 +8,11 @@
 
 namespace regard::inspect {
 
-// Run each sequence of the batch in a forward pass of its own, without its padding, and call `each` with the
-// view of its attention, in the order of the batch. The attention weights are bit-identical to those that
-// run_tensors() computes, because each token keeps its position id. For a model with two encoders, `each` is
-// called for all texts, then for all images. `request` gives the name of the model, the heads to return and
-// the interventions. The text of a view is decoded from its tokens; without a tokenizer, or for images and
-// sounds, it is the name and index of the input, such as "pixel_values[0]". Throws the errors of
-// run_tensors() and attend(); usage if an encoder–decoder gets no decoder_input_ids; invalid_input for a
-// sequence without tokens.
+// Run each sequence of the batch in its own forward pass, without padding, and call `each` with its view, in
+// the order of the batch (two encoders: all texts, then all images). The attention weights are bit-identical
+// to the results of run_tensors(). `request` contains the model name, the selected heads and the
+// interventions. Throws the errors of run_tensors() and attend(), usage if an encoder–decoder has no
+// decoder_input_ids, and invalid_input for a sequence without tokens.
 void attend_tensors(const infer::LoadedModel& loaded, ThreadPool& pool, const TensorMap& inputs,
                     const AttendRequest& request, const std::function<void(View)>& each);
 

@@ -117,6 +117,7 @@ Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batch
     memory.hidden = model.encode(tape, batches.source);
   }
   if (model.kind() == ModelKind::encoder) {
+    // The output head may contain an attention layer (models/attention_pooling.h).
     if (model.output() == Output::pooled) model.head(tape, memory.hidden, memory.shape);
     return {};
   }

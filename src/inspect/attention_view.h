@@ -54,7 +54,7 @@ struct TokenizedText {
 // Queries, keys and values of a head, after position encodings and head norms.
 struct HeadValues {
   std::int64_t size = 0, value_size = 0;  // number of elements of a query or key, and of a value
-  float scale = 0.0f;                     // factor of the products of queries and keys
+  float scale = 0.0f;                     // factor of the dot products of queries and keys
   std::vector<float> query;               // [rows, size]
   std::vector<float> key;                 // [columns, size]
   std::vector<float> value;               // [columns, value_size]
@@ -79,7 +79,7 @@ struct Map {
   std::string title() const;  // returns a title such as "cross-attention, layer 1, head 0"
 };
 
-// The sizes and parts of the model, from which the page draws a diagram of it.
+// Sizes, probe points and weight shapes of the model, for its diagram on the HTML page.
 struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
@@ -133,23 +133,23 @@ struct BeamTree {
 
 // Results of another pass over the input of the View, with the head `off` ablated.
 struct WhatIf {
-  // Change of the attention weights of another head. `change` is half the sum of the absolute differences,
-  // averaged over the queries.
+  // Effect of the ablation on the attention weights of `head`. `change` is half the sum of the absolute
+  // differences of a query's weights, averaged over the queries.
   struct Change {
     Head head;
     double change = 0;
     std::int64_t columns = 0;
-    // the other head's attention weights [queries, columns] with `off` ablated; empty if left out
+    // attention weights [queries, columns] of `head` with `off` ablated; stored only for the largest changes
     std::vector<float> weights = {};
   };
   Head off;
   std::optional<std::string> translation = {};  // text generated with `off` ablated
   std::optional<double> lost = {};  // mean decrease of the log-probability of the generated tokens, in nats
-  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model generated
+  std::vector<GenerationStep> steps = {};  // logits with `off` ablated at the positions of View::steps
   std::vector<Change> changes = {};        // changes of other heads' attention weights, largest first
 };
 
-// The attention of some heads in several checkpoints of a run, over the same tokens.
+// Attention weights of selected heads for the same tokens in several checkpoints of a training run.
 struct Film {
   struct Frame {
     std::int64_t step = 0;                       // training step of the checkpoint
@@ -158,7 +158,7 @@ struct Film {
     std::vector<Map> maps = {};                  // one map for each of Film::heads
   };
   std::vector<Head> heads;
-  std::vector<Frame> frames = {};  // one frame per checkpoint, in the order of the steps
+  std::vector<Frame> frames = {};  // one frame per checkpoint, in the order of the training steps
 };
 
 // An input image or sound, for display.
@@ -174,7 +174,7 @@ struct Spectrogram {
   std::vector<float> levels;
 };
 
-// A sound, and the times of the encoder's positions.
+// An audio input for display: its spectrogram and the times of the encoder's positions.
 struct SoundView {
   double seconds = 0;  // duration of the sound; positions after it are silence
   // time of the centre of the first position, and time between the centres of neighbouring positions, both in
@@ -199,11 +199,11 @@ struct View {
   std::vector<std::string> unseen_words = {};  // words of `text` that do not occur in the training data
   std::vector<Map> maps;
   std::vector<Head> ablated;
-  std::vector<std::string> interventions = {};     // interventions as they were given
+  std::vector<std::string> interventions = {};     // text of each intervention
   std::vector<InterventionWarning> warnings = {};  // EditedPass::warnings() of the interventions
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
-  // one step for each of tokens.written; empty if the model has no logits
+  // one element for each token of tokens.written; empty if the model has no logits
   std::vector<GenerationStep> steps = {};
   std::optional<BeamTree> beams = {};  // beam search that generated the target
   std::vector<WhatIf> what_if = {};
@@ -230,19 +230,18 @@ struct View {
 // one map per layer. The weights are removed from the capture.
 std::vector<Map> maps_of(Capture& capture, bool average);
 
-// The input batches of one forward pass: `source` for the encoder, `target` for the decoder. A batch is
-// ignored if the model has no such part.
+// The input batches of one forward pass: `source` for the encoder, `target` for the decoder. The batch of a
+// missing encoder or decoder is ignored.
 struct PassBatches {
   InputBatch source;
   TokenBatch target;
 };
 
-// Run one forward pass with the probe. If the model has Output::pooled, its output head is also computed,
-// because it may contain an attention (models/attention_pooling.h). Return the logits [target tokens,
-// vocabulary], or an undefined tensor if the model does not predict the next token.
+// Run one forward pass with the probe. Return the logits [target tokens, vocabulary], or an undefined tensor
+// if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
-// Run one forward pass over one sequence with the probe. `source` is the encoder's input and `target` the
-// decoder's; the input of a missing encoder or decoder is ignored. Return the logits [target tokens,
+// Run one forward pass over one sequence with the probe: `source` is the encoder's input, `target` the
+// decoder's (the input of a missing encoder or decoder is ignored). Return the logits [target tokens,
 // vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);

@@ -26,8 +26,8 @@ std::optional<std::size_t> continuation(std::span<const infer::BeamNode> nodes, 
   return static_cast<std::size_t>(found - nodes.begin());
 }
 
-// Return the place of the finished hypothesis with these tokens: the step that finished it, and its index in
-// BeamStep::finished. Return nullopt if the steps do not contain it.
+// Find the finished hypothesis with these tokens: return the step that finished it and its index in
+// BeamStep::finished, or nullopt if the steps do not contain it.
 std::optional<BeamTree::Place> finished_place(std::span<const infer::BeamStep> steps,
                                               std::span<const std::int32_t> tokens) {
   if (tokens.empty() || tokens.size() > steps.size()) return std::nullopt;

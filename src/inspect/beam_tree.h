@@ -20,8 +20,8 @@ class BeamRecorder : public infer::Collector {
   std::vector<infer::BeamStep> steps;
 };
 
-// Return the steps of a beam search with their tokens in display form, and the place in the steps of each of
-// `results`, the hypotheses that the search returned. `tokenizer` may be null.
+// Convert the steps of a beam search for display, and find the hypotheses that the search returned
+// (`results`) in these steps. `tokenizer` may be null.
 BeamTree beam_tree(std::span<const infer::BeamStep> steps, std::span<const infer::Hypothesis> results,
                    const infer::SearchOptions& options, const text::Tokenizer* tokenizer);
 

@@ -5,8 +5,8 @@
 
 namespace regard::inspect {
 
-// Called before every pass and after every decoding step. An exception that it throws ends the computation
-// and propagates to the caller. An empty function is not called.
+// If not empty, called before every forward pass and after every decoding step. An exception that it throws
+// ends the computation and propagates to the caller.
 using BetweenPasses = std::function<void()>;
 
 }  // namespace regard::inspect

@@ -1,5 +1,6 @@
-// Capture: a probe that stores the selected values of one pass. Values that are not selected are neither
-// computed nor copied, and results stay bit-identical. Ablation multiplies a head's output by 0.
+// Capture: a probe that stores the selected values of one forward pass and multiplies the outputs of ablated
+// heads by 0. Values that are not selected are neither computed nor copied, and storing values does not
+// change the results of the pass.
 #pragma once
 
 #include <map>
@@ -24,7 +25,8 @@ struct Selection {
   bool hidden_states = false;  // select the embedding, the state after each layer, and the final output
   bool values = false;         // select the query, key and value vectors of the selected layers
   bool parameters = false;     // select the parameters of the selected layers
-  // Further values, named by probe point or the end of its name: "encoder.0.residual", "residual", "inner".
+  // Names of further probe points whose values are stored, or ends of such names: "encoder.0.residual",
+  // "residual", "inner".
   std::set<std::string> activations = {};
   bool shapes = false;  // store the shape of every value of the pass
 
@@ -43,7 +45,7 @@ struct LayerWeights {
 // The query, key and value vectors of one layer, for a batch of one sequence.
 struct LayerVectors {
   std::int64_t heads = 0;  // number of query heads; key and value may have fewer heads
-  float scale = 0.0f;      // factor of the products of queries and keys
+  float scale = 0.0f;      // factor of the dot products of queries and keys
   Tensor query;            // [queries, heads × size]
   Tensor key, value;       // keys and values [keys, heads × size]
 };
@@ -76,9 +78,11 @@ class Capture : public Probe, public ParametersProbe {
   // point ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
-  std::vector<PointShape> shapes() const;  // in the order of computation; empty without Selection::shapes
+  // Return the shape of every value of the pass except attention weights, in the order of computation; empty
+  // unless Selection::shapes is set.
+  std::vector<PointShape> shapes() const;
 
-  // Return the vectors of a layer; null if they were not selected.
+  // Return the query, key and value vectors of a layer; null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
 
   // Return the parameters of a layer; null if they were not selected. Valid while the model exists.

@@ -72,8 +72,8 @@ class Writer {
     if (view_.film) out["film"] = film_json(*view_.film, full_);
     if (!view_.tokenizers.empty()) out["tokenizers"] = tokenizers_json(view_.tokenizers);
     if (view_.compared) {
-      // If the compared view has as many maps, write the attention weights of the same heads in both views;
-      // otherwise choose the heads of the compared view by their own scores.
+      // If both views have the same number of maps, write the attention weights of the same heads in both;
+      // otherwise select the heads of the compared view by its own scores.
       const bool same = view_.compared->maps.size() == view_.maps.size();
       out["compared"] =
           Writer(*view_.compared, precision(), most_weights_, same ? order_ : ranked_maps(*view_.compared))
@@ -84,7 +84,7 @@ class Writer {
   }
 
  private:
-  // Add the interventions as they were given: "ACTION PLACE …".
+  // Add an object for each intervention, whose text begins with "ACTION PLACE".
   void add_interventions(FloatJson& list) const {
     for (const std::string& text : view_.interventions) {
       std::istringstream words(text);
@@ -232,8 +232,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // Return a matrix of attention weights with one column per key. Row 0 is the mean over all queries. Each
-  // further row contains the weights of one special token's query.
+  // Return a matrix of attention weights with one column per key: row 0 is the mean over all queries, and
+  // each further row contains the weights of one special token's query.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);

@@ -11,21 +11,22 @@
 namespace regard::inspect {
 
 enum class Precision : std::uint8_t {
-  // Attention weights in 8 bits each. If all of them need more than about 1.2 MB, only those of the heads
-  // with the highest scores (HeadSummary::telling) are written. Vectors and activations are f32 in base64.
+  // Attention weights with 8 bits each; vectors and activations as f32 in base64. If the attention weights
+  // need more than about 1.2 MB, only those of the heads with the highest scores (HeadSummary::telling) are
+  // written.
   bits8,
-  full,  // everything as rows of numbers that parse to the same f32 values
+  full,  // all values as rows of decimal numbers that parse to the same f32 values
 };
 
 std::string to_json(const View& view, Precision precision = Precision::bits8);
 
 // Remove the query, key and value vectors (Map::values) of the heads with the lowest scores
-// (HeadSummary::telling) until at most `numbers` numbers remain. Describe the removal in view.left_out.
+// (HeadSummary::telling) until at most `numbers` elements remain. Describe the removal in view.left_out.
 void limit_values(View& view, std::size_t numbers);
 
-// Remove activations until at most `numbers` numbers remain, and describe the removal in view.left_out.
-// Activations are kept in this order: those of `needed`, then embeddings, residuals and outputs, then the
-// others in the order of the pass.
+// Remove activations until at most `numbers` elements remain, and describe the removal in view.left_out.
+// Probe points in `needed` have the highest priority, then embeddings, residuals and the outputs of the
+// encoder and decoder, then all others in the order of computation.
 void limit_activations(View& view, std::size_t numbers, const std::set<std::string>& needed = {});
 
 }  // namespace regard::inspect

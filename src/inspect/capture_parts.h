@@ -1,5 +1,5 @@
 // Functions that convert parts of a View to JSON in the capture format (docs/capture-format.md): tokens,
-// tokenizers, beam searches and films.
+// tokenizers, beam searches, and attention weights in several checkpoints (Film).
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ FloatJson tokenizers_json(const std::vector<TokenizedText>& tokenizers);
 std::size_t node_count(const BeamTree& tree);
 FloatJson beams_json(const BeamTree& tree);
 
-// Return the JSON object of a film. If `full`, attention weights are written as rows of numbers; otherwise
-// they are packed with 8 bits each.
+// Return the JSON object of `film`, with attention weights as rows of numbers if `full`, otherwise packed
+// with 8 bits per weight.
 FloatJson film_json(const Film& film, bool full);
 
 }  // namespace regard::inspect

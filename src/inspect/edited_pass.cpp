@@ -8,7 +8,7 @@
 namespace regard::inspect {
 namespace {
 
-// Set the progress to `reached`, unless it is already further. `progress` may be null.
+// Set `*progress` to `reached` if its value is lower. `progress` may be null.
 void record(const SharedProgress& progress, EditProgress reached) {
   if (!progress) return;
   EditProgress before = *progress;

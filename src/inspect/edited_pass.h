@@ -49,21 +49,21 @@ struct WeightEdit {
   SharedProgress progress = {};   // may be null
 };
 
-// Required number of positions of every sequence of an encoder. An intervention requires it if it replaces
-// the values at all positions with the values of another input.
+// Number of positions that every sequence of the encoder must have. Added for an intervention that replaces
+// the values at all positions with values computed from another image or sound.
 struct RequiredLength {
   std::int64_t positions = 0;
   std::string intervention;  // text of the intervention, for messages
   std::string tower = {};    // name of the encoder, as in ValueEdit
 };
 
-// Edits of the same probe point or head apply in the order in which they were added. Positions count from the
-// start of the sequence, also with a key/value cache. An object supports one pass at a time.
+// Applies the edits of a probe point or head in the order in which they were added, in one forward pass at a
+// time. Positions are counted from the start of the whole sequence, including tokens in a key/value cache.
 class EditedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
   explicit EditedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
-  // Start with a copy of the edits of `edits`, which may be null.
+  // Copies all edits and required lengths of `edits`, which may be null.
   explicit EditedPass(const EditedPass* edits, Probe* observer = nullptr) : ForwardingProbe(observer) {
     if (edits != nullptr) add(*edits);
   }
@@ -72,7 +72,7 @@ class EditedPass : public ForwardingProbe {
   void add(WeightEdit edit);
   // Require a number of positions. A pass throws usage if a sequence of the encoder has another number.
   void add(RequiredLength length);
-  // Include an intervention in unused() until `progress` is `changed`.
+  // Register an intervention: unused() returns it until `progress` is EditProgress::changed.
   void add(SharedProgress progress, std::string intervention);
   void add(const EditedPass& other);  // adds the edits and required lengths of `other`
   // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
@@ -87,7 +87,7 @@ class EditedPass : public ForwardingProbe {
   bool empty() const { return values_.empty() && weights_.empty(); }
   // Return true if there is an edit of the value at this probe point.
   bool changes(std::string_view point) const { return edits_at(point) != nullptr; }
-  std::string text() const;  // returns the interventions as they were given, separated by line ends
+  std::string text() const;  // returns the texts of the interventions, separated by line feeds
 
   void set_observer(Probe* observer) { set_next(observer); }
   void set_observer(std::unique_ptr<Probe> observer) { set_next((owned_ = std::move(observer)).get()); }

@@ -26,8 +26,8 @@ std::vector<Head> film_heads(const View& view, std::size_t frames) {
   return heads;
 }
 
-// Return the mean log-probability of the tokens that were given as the target. The last token of a decoder is
-// not counted, because each checkpoint chooses it.
+// Return the mean log-probability of the given target tokens, in nats. The last token of a decoder is not
+// counted, because it is not given: each checkpoint predicts it.
 std::optional<double> mean_log_probability(const View& view) {
   const bool chosen = view.size->kind == ModelKind::decoder;
   if (view.steps.size() < (chosen ? 2u : 1u)) return std::nullopt;

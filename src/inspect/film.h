@@ -14,15 +14,14 @@ struct FilmOptions {
   WeightMode weight_mode = WeightMode::stored;
   bool generate = false;     // if true, also generate a text with each checkpoint
   std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
-  // Called after each checkpoint. Return false to stop, which throws cancelled.
+  // Called after each checkpoint. If it returns false, add_film() throws cancelled.
   std::function<bool(double share)> progress = {};
 };
 
-// Set view.film of a view that attend(request) returned: run every checkpoint of the run folder over the
-// tokens of the view, and store the attention weights of the heads with the highest scores
-// (HeadSummary::telling). Throws usage if `run` is not a run folder, has fewer than two checkpoints, or the
-// request has ablated heads, interventions or averaged heads. If the text is too long, the film is left out,
-// and view.left_out says so.
+// Run every checkpoint of the run folder on the tokens of `view`, which attend(request) returned, and store
+// in view.film the attention weights of the heads with the highest scores (HeadSummary::telling). If the text
+// is too long, add only a sentence to view.left_out. Throws usage if `run` is not a run folder or has fewer
+// than two checkpoints, or if the request has ablated heads, interventions or averaged heads.
 void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRequest& request,
               const FilmOptions& options, View& view);
 

@@ -46,7 +46,7 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
   const PaddedSide given =
       spec.kind == InputKind::tokens ? PaddedSide(inputs, {}, {}, false) : PaddedSide(inputs, spec);
   infer::SearchOptions limited = options;
-  // The value of max_length counts the prompt with its padding.
+  // max_length includes the prompt and its padding.
   if (decoder && options.max_new == 0 && options.max_length > given.length())
     limited.max_new = options.max_length - given.length();
   const auto found = infer::decode(model, pool, given.inputs(), limited);

@@ -8,16 +8,15 @@
 
 namespace regard::inspect {
 
-// Return the folder's search options. If they do not limit the new tokens, the limit is 20, the default of
-// Hugging Face transformers.
+// Return the search options of the model folder. If they do not limit the number of new tokens, the limit is
+// 20, the default of Hugging Face transformers.
 infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
 // Generate from input_ids and attention_mask, padded on either side, or from the images or features that the
-// model reads. Other inputs are ignored. Return sequences [batch × n_best, length] (i64): the unmodified
-// prompt (decoders) or the start token, the generated tokens, then padding; with beam > 1 also
-// sequences_scores [batch × n_best]. A missing hypothesis has no generated tokens and the score −∞. Throws
-// invalid_input for missing or invalid inputs, and usage for an encoder and for options that do not fit the
-// model.
+// model reads; ignore other inputs. Return sequences [batch × n_best, length] (i64), each with the unmodified
+// prompt (decoders) or the start token, the generated tokens, then padding, and, with beam > 1,
+// sequences_scores [batch × n_best] (−∞ for a missing hypothesis). Throws invalid_input for missing or
+// invalid inputs, and usage for an encoder and for options that do not fit the model.
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options);
 

@@ -20,7 +20,7 @@ struct TokenAttribution {
   std::vector<double> integrated;
   // logit difference of the pass with the embedding, and of the pass with the baseline
   double difference = 0, baseline = 0;
-  // Σ integrated − (difference − baseline): 0 for an exact integral.
+  // Numerical error of the integral: Σ integrated − (difference − baseline).
   double completeness_error = 0;
 };
 struct AttributionOptions {
@@ -28,8 +28,8 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or one row [1, hidden] that is used for every token. If
   // undefined, zeros are used.
   Tensor baseline;
-  // Multiply the gradient by embedding − baseline instead of the embedding. If the embedding is an affine
-  // function of the pixels (patches), this is the sum over each patch of gradient × pixel.
+  // Multiply the gradient by embedding − baseline instead of the embedding. With blank_embedding() as the
+  // baseline, the result for each image patch is then Σ gradient × pixel over the pixels of the patch.
   bool relative = false;
   // Interventions of every pass, or null. Those on the embedding itself are applied after the interpolation.
   const EditedPass* edits = nullptr;
@@ -49,15 +49,15 @@ struct Quadrature {
 };
 Quadrature gauss_legendre(std::int64_t count);
 
-// Attention rollout (Abnar and Zuidema 2020) over the self-attention of the encoder, or of a decoder-only
-// model: the contribution of each input token to each position's last state, [tokens, tokens] in row order.
-// It is the product over the layers of ½ · (attention weights averaged over the heads) + ½ · identity matrix.
-// `edits` are interventions of the pass; may be null.
+// Return the attention rollout (Abnar and Zuidema 2020) of the encoder, or of a decoder-only model: the
+// matrix product over the layers of ½ · (self-attention weights averaged over the heads) + ½ · identity
+// matrix. Row i of the result ([tokens, tokens], row-major) contains the contribution of each input token to
+// position i of the last layer's output.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input,
                                       const EditedPass* edits = nullptr);
-// Attention flow: the maximum flow from the position's last state to each input token. The capacities are the
-// matrices ½ · (attention weights averaged over the heads) + ½ · identity of the layers, as in
-// attention_rollout(). Throws usage for more than 64 tokens and for a position that does not exist.
+// Return the attention flow (Abnar and Zuidema 2020): for each input token, the maximum flow between that
+// token and the last layer's output at `position`, with the matrices of attention_rollout() as capacities.
+// Throws usage for more than 64 tokens and for a position that does not exist.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position, const EditedPass* edits = nullptr);
 

@@ -27,18 +27,20 @@ struct HeadFlip {
 
 struct FlipOptions {
   std::int64_t most = 3;  // maximum number of heads to ablate in the greedy search
-  // File of the measured sets of heads, from which a later call continues. A file of another input, model or
-  // answer throws usage. Empty for no file.
+  // Path of a state file; empty means none. Sets of heads in the file are not measured again. Throws usage if
+  // the file belongs to another input, model or answer.
   std::filesystem::path state = {};
   // Interventions of every pass, applied before the ablations. May be null.
   const EditedPass* edits = nullptr;
-  std::function<bool(double share)> progress = {};  // may return false to stop, which throws cancelled
+  // Called during the search with the completed fraction of the greedy steps. Return false to stop, which
+  // throws cancelled.
+  std::function<bool(double share)> progress = {};
 };
 
-// In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
-// not above 0 or options.most heads are ablated. Then reduce the set of ablated heads as long as the answer
-// stays flipped: remove single heads, and replace two heads with one (a local search: a smaller set may
-// exist). Throws the errors of answer_difference().
+// Ablate, in each step, the head that lowers the difference most, until the difference is at most 0 or
+// options.most heads are ablated. Then reduce the set as long as the answer stays flipped: remove single
+// heads, and replace two heads with one (a local search: a smaller set may exist). Throws the errors of
+// answer_difference().
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      const FlipOptions& options);
 

@@ -16,11 +16,12 @@ struct HeadKind {
   Head head;
   HeadSummary mean;  // means of the numbers over the examples; `telling` and `caption` are not set
 };
-// Computes the means from views. An example has one view, or several views of different layers.
+// Computes the mean HeadSummary of each head. An example is added as one view, or as several views of
+// different layers.
 class HeadSummarySum {
  public:
   void add(const View& view);
-  std::vector<HeadKind> means() const;  // means of all heads, in the order of the heads
+  std::vector<HeadKind> means() const;  // mean HeadSummary of every head, in head order
 
  private:
   struct Total {

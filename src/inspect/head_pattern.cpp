@@ -62,8 +62,8 @@ class Summary {
     const bool all = std::count(special_rows_.begin(), special_rows_.end(), true) == map_.rows;
     return all || !special(special_rows_, row);
   }
-  // Return the distance between two positions. Between two patches of a grid, it is the Euclidean distance.
-  // Between a special token of a grid and any position, it is 0.
+  // Return |row − column| or, for two patches of an image, their Euclidean distance in the patch grid. If one
+  // of the two is a special token of the image, such as the class token, the distance is 0.
   double distance(std::int64_t row, std::int64_t column) const {
     if (grid_.patch_columns == 0) return static_cast<double>(std::abs(row - column));
     if (row < grid_.specials || column < grid_.specials) return 0;

@@ -11,16 +11,16 @@ namespace regard::inspect {
 
 // The positional pattern that covers most of a head's attention weight.
 enum class Pattern : std::uint8_t {
-  previous,   // the preceding token (self-attention)
-  next,       // the following token (encoders)
-  same,       // the token itself (self-attention)
-  same_word,  // other occurrences of the same token (self-attention)
-  // the first token of the text, which often receives attention regardless of its content (attention sink,
-  // Xiao et al. 2023)
+  previous,   // attention to the preceding token (self-attention)
+  next,       // attention to the following token (encoder self-attention)
+  same,       // attention to the query's own token (self-attention)
+  same_word,  // attention to other occurrences of the query's token (self-attention)
+  // attention to the first token of the text, which often receives attention regardless of its content
+  // (attention sink, Xiao et al. 2023)
   first,
-  special,   // special tokens such as separators (Clark et al. 2019)
-  diagonal,  // the source token at the same relative position, ± 1 (cross-attention)
-  spread,    // nearly uniform weights: at least 90 % of the maximum entropy
+  special,   // attention to special tokens such as separators (Clark et al. 2019)
+  diagonal,  // attention to the source token at the same relative position, ± 1 (cross-attention)
+  spread,    // nearly uniform attention weights: at least 90 % of the maximum entropy
   content,   // none of the patterns above covers 40 % of the attention weight
 };
 
@@ -40,11 +40,10 @@ struct HeadSummary {
   Pattern pattern = Pattern::content;
   // share of the attention weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
   double share = 0;
-  // Score that orders heads for display, the largest first. For each query: the largest difference between
-  // the weight of a key and that key's mean weight over all queries. A key to which every query attends
-  // equally therefore adds nothing. The score is the mean over the queries. These keys are ignored: special
-  // tokens and, in self-attention, the first token, the query's own position and its neighbours. For
-  // cross-attention, 1 is added to the score, because these heads connect a model's input and output.
+  // Score that orders heads for display, largest first: the mean over the queries of the largest difference
+  // between a key's attention weight and the key's mean weight over all queries. Ignored keys are special
+  // tokens and, in self-attention, the first token, the query's own position and its neighbours; for
+  // cross-attention, 1 is added, because it connects a model's input and output.
   double telling = 0;
   std::string caption;  // one sentence that describes the head
 };

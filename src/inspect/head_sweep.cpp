@@ -16,8 +16,8 @@
 namespace regard::inspect {
 namespace {
 
-// Values of one batch under the unmodified model: the encoder's output, the output of every layer, and the
-// outputs of the heads of every attention.
+// Values of one batch without the ablation of the measured head: the output of the encoder, the output of
+// every layer, and the outputs of the heads of every attention.
 struct KnownPass {
   Tensor memory;
   PointCapture values;
@@ -51,9 +51,9 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Run the whole model on every batch and keep the values that without() reuses. After kMostKept bytes, the
-  // values of later batches are not kept, and without() computes all their layers again. Throws invalid_input
-  // if there is nothing to predict, numeric if the loss is not finite.
+  // Return the loss with only options.off ablated, and store the values that without() reuses, up to about
+  // kMostKept bytes; for the other batches, without() computes all layers again. Throws invalid_input if
+  // there is nothing to predict, numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
@@ -95,16 +95,16 @@ class Sweep {
   }
 
  private:
-  // Skip computations that do not depend on the head: the layers below it, the attentions of its layer up to
-  // their output projections and, for a head of the encoder, the decoder's first self-attention.
-  // The known outputs of heads contain the interventions already, so an attention whose heads' output has an
-  // intervention is computed again.
+  // Skip computations that do not depend on the head: the layers before the layer of the head, and the
+  // attention in this layer except for the output projection. A head of the encoder leaves the first
+  // self-attention of the decoder unchanged, too.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));
     const auto skip_attention = [&](Kind kind, std::int64_t layer) {
       const std::string context = attention_name(kind, layer) + ".context";
       const auto found = values.values().find(context);
+      // A stored context already contains the interventions, which must not be applied twice.
       const bool changed = edits_ != nullptr && edits_->changes(context);
       if (!changed && found != values.values().end() && found->second.defined())
         known.skip_attention(kind, layer, found->second);
@@ -118,11 +118,11 @@ class Sweep {
   ModelPoints points_;
   std::vector<StudyBatch> batches_;
   const EditedPass* edits_;
-  EditedPass off_;  // the edits of edits_, and the ablations of all passes
+  EditedPass off_;  // interventions and ablations of all passes
   std::vector<KnownPass> known_;
 };
 
-// The model's weights are identified by the loss of the whole model, because a hash of their first bytes
+// The state file identifies the model's weights by the loss `whole`, because a hash of their first bytes
 // could be the same after training.
 SweepSettings settings_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
                           const StudyLoss& whole) {
@@ -141,7 +141,8 @@ void sort_heads(std::vector<HeadLoss>& heads) {
                    [](const HeadLoss& a, const HeadLoss& b) { return is_larger(a.lost, b.lost); });
 }
 
-// Sweep with options.off and the heads of `added` ablated. Finished heads are read from and added to `state`.
+// Measure the loss without each head while options.off and the heads of `added` are ablated. Losses that
+// `state` contains are not computed again; new ones are added to it.
 HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                      HeadSweepOptions options, const std::vector<Head>& added, SweepState& state) {
   const std::string names = text_of(added);

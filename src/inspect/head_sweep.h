@@ -1,6 +1,6 @@
 // Importance of each head: the loss on examples with the head's output set to zero, one head at a time.
-// Values that the head does not affect are not computed again: the layers below it, and the attentions of its
-// layer up to their output projections.
+// Values that do not depend on the ablated head are not computed again: the layers before the layer of the
+// head, and the attention in this layer except for the output projection.
 #pragma once
 
 #include <filesystem>
@@ -29,12 +29,12 @@ struct HeadSweep {
 struct HeadSweepOptions {
   std::vector<Head> heads;  // heads to measure; empty means all
   std::vector<Head> off;    // heads ablated in all passes
-  // Interventions of every pass, applied before the ablations; null means none. The loss of the whole model
-  // is then that of the changed model.
+  // Interventions applied in every forward pass, before the ablations; null means none. All losses, including
+  // HeadSweep::loss, are then losses of the model with these interventions.
   const EditedPass* edits = nullptr;
-  // File of finished heads, one JSON object per line. Heads in it are not computed again, so that an
-  // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty
-  // for no file.
+  // Path of a state file, one JSON object per line; empty means none. Heads in the file are not measured
+  // again, so that an interrupted sweep continues. Throws usage if the file belongs to another model, other
+  // data or other options.
   std::filesystem::path state;
   // Called after each head with the completed fraction of the work. Return false to stop, which throws
   // cancelled.
@@ -50,9 +50,10 @@ HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyE
 // Heads that are ablated together. They are chosen greedily: each step adds the head that raises the loss
 // most.
 struct HeadSet {
-  // each head with the loss while it and all earlier ones are ablated
+  // heads in the order in which they are ablated; HeadLoss::loss is measured with this head and all earlier
+  // ones ablated
   std::vector<HeadLoss> steps;
-  double loss = 0;  // loss of the whole model
+  double loss = 0;  // loss of the model with only the heads of HeadSweepOptions::off ablated
 };
 HeadSet sweep_head_sets(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                         std::int64_t most_heads, HeadSweepOptions options = {});

@@ -15,9 +15,9 @@ struct HeatMapStyle {
   bool colour = false;  // shade the cells' background by weight (ANSI escapes)
 };
 
-// Format a map. Cells show percent of the row, rounded; "·" means less than half a percent. Column labels
-// are printed above their columns if they fit; otherwise columns are numbered and a list of labels follows.
-// If rows or columns are omitted, the last line gives their number.
+// Format an attention map as a table of weights in percent, rounded; "·" means less than half a percent. If
+// the column labels do not fit above the columns, the columns are numbered and a list of labels follows; if
+// rows or columns are omitted, the last line states how many.
 std::string heat_map(const Map& map, std::span<const std::string> row_labels,
                      std::span<const std::string> column_labels, const HeatMapStyle& style);
 

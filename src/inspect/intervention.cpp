@@ -118,7 +118,7 @@ std::string_view part_before(std::string_view& rest, char mark) {
   return part;
 }
 
-// Return the parts of a list separated by commas outside of brackets.
+// Split a list at the commas outside of brackets.
 std::vector<std::string> sites_of(std::string_view text) {
   std::vector<std::string> parts(1);
   bool bracket = false;

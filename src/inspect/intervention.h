@@ -67,10 +67,10 @@ struct Positions {
   static Positions parse(std::string_view text, std::string_view what);
 };
 
-// A place in the model. Exactly one of `head`, `layer` and `point` is set.
+// A head, layer or probe point of the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
   std::string tower;         // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
-  std::optional<Head> head;  // if given as LAYER.HEAD, resolve() sets its kind
+  std::optional<Head> head;  // the head; if KIND was not given, resolve() sets Head::kind
   std::string layer;         // name of the layer, such as "decoder.3"
   std::string point;         // name of the probe point, such as "decoder.3.residual"
   Positions features;        // features of the probe point; empty means all
@@ -78,8 +78,7 @@ struct Site {
   std::string text;  // the site as text, as given
 };
 
-// Remove "text." or "vision." from the start of a place. Return the name of that encoder, or "" if there is
-// none.
+// Remove the prefix "text." or "vision." from a site. Return "text" or "vision", or "" if there is no prefix.
 std::string take_tower(std::string_view& place);
 
 // Input of another pass, from which values are taken. At most one of `text`, `ids` and `file` is set.

@@ -1,4 +1,4 @@
-// Vectors and patterns from files that interventions name.
+// Reads vectors and attention patterns from the files that an intervention names.
 #pragma once
 
 #include <string>

@@ -9,20 +9,20 @@
 
 namespace regard::inspect {
 
-// How far the passes have applied the edits of an intervention.
+// The furthest stage of applying an intervention that any pass has reached, in increasing order.
 enum class EditProgress : std::uint8_t {
-  none,      // no pass has computed the place
-  place,     // a pass has computed the place, but not at a position of the intervention
-  position,  // attention weights: a query was at one of the positions, but no key was
+  none,      // no pass has computed the site
+  place,     // a pass has computed the site, but at no position that the intervention changes
+  position,  // attention weights: a query matches positions=, but no key matches keys=
   changed,
 };
 
-// An intervention that changed nothing, because its edits were applied only as far as `progress`.
+// An intervention that changed nothing. `progress` is the furthest stage that any pass has reached.
 struct InterventionWarning {
   std::string intervention;  // the intervention as it was given
   EditProgress progress = EditProgress::none;
 
-  const char* reason() const;  // "place", "positions" or "keys": what no input or pass has
+  const char* reason() const;  // returns what was not found: "place", "positions" or "keys"
   std::string text() const;    // one sentence with the intervention and the reason
   bool operator==(const InterventionWarning&) const = default;
 };
@@ -35,8 +35,8 @@ EditProgress progress_of(const std::string& reason);
 Json to_json(const std::vector<InterventionWarning>& warnings);
 std::vector<InterventionWarning> warnings_in(const Json& json);
 
-// Combine the warnings of two sets of passes: return those of the interventions in both lists, in the order
-// of `a`, each with the progress of the passes that came further.
+// Combine the warnings of two sets of passes: return one warning for each intervention that is in both lists,
+// in the order of `a`, with the larger of its two progress values.
 std::vector<InterventionWarning> common_warnings(const std::vector<InterventionWarning>& a,
                                                  const std::vector<InterventionWarning>& b);
 

@@ -1,5 +1,5 @@
 // Probing (Alain and Bengio 2017): the accuracy of linear classifiers that predict a label from each layer's
-// states.
+// hidden states.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,11 @@ struct LinearProbeResult {
   double majority = 0;
 };
 
-// Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
-// L2 penalty of 1 / inputs. Its input is the mean of the layer's states over the positions, standardised. A
-// random fifth of the inputs is held out. The result is the same for equal seeds. Throws usage for fewer than
-// 10 inputs or 2 labels, and the errors of reading an input. `progress` is called before every pass and every
-// step of a regression with the completed fraction of the work; if it returns false, throws cancelled.
-// `edits` are interventions of every pass; may be null.
+// Fit a multinomial logistic regression with an L2 penalty of 1 / inputs for each layer (of the encoder, or
+// of a decoder-only model), on the mean of the hidden states over the positions, standardised. A random fifth
+// of the inputs, drawn with `seed`, is held out. `progress` is called with the completed fraction before
+// every pass and gradient step; `edits` are interventions of every pass, or null. Throws usage for fewer than
+// 10 inputs or 2 labels, cancelled if `progress` returns false, and the errors of reading an input.
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
                                std::uint64_t seed, const std::function<bool(double share)>& progress = {},
                                const EditedPass* edits = nullptr);

@@ -14,7 +14,7 @@
 
 namespace regard::inspect {
 
-// An image or sound of a study.
+// An image or sound as input of a study, with the names of the encoder's positions.
 struct MediaInput {
   FileInput file;
   // Name of each position of the encoder: "[CLS]", "0,3" (row and column of a patch) or "1.24 s". If empty,

@@ -19,14 +19,16 @@ namespace regard::inspect {
 // An image or sound as input of a pass.
 struct FileInput {
   ModelInput input;
-  // Encoder–decoders: the first decoder tokens, beginning with the start token (if empty, only the start
-  // token), and the options for generating the rest. Default: the folder's options.
+  // Encoder–decoders: the first decoder tokens, beginning with the start token. Empty means only the start
+  // token.
   std::vector<std::int32_t> prompt = {};
+  // Encoder–decoders: options for generating the rest of the target. Default: the options of the model's
+  // folder.
   std::optional<infer::SearchOptions> search = {};
 };
 
-// Reads the image or sound file of an intervention as the model's folder specifies. If the function is empty,
-// files are refused.
+// Reads an image or sound file with the preprocessing of the model's folder. If the function is empty, an
+// intervention with a file throws usage.
 using FileReader = std::function<FileInput(const std::string& file)>;
 
 class OtherInputReader {
@@ -35,9 +37,9 @@ class OtherInputReader {
   OtherInputReader(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                    const BetweenPasses& between, const FileReader& read_file);
 
-  // Return the input. If `decodes` is false, only values of the encoder are needed, so no target is generated
-  // for a file and the decoder gets a single token. Throws usage if the model does not read this kind of
-  // input or the input is incomplete, and the errors of the FileReader.
+  // Convert `other` to the input of a pass. If `decodes` is false, only values of the encoder are needed, so
+  // no target is generated for a file and the decoder gets a single token. Throws usage if the model does not
+  // read this kind of input or the input is incomplete, and the errors of the FileReader.
   PassInput read(const OtherInput& other, bool decodes) const;
 
   // Throw usage if the model does not read texts (`files` false) or files (`files` true). `given` is the key

@@ -18,7 +18,7 @@ using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::
 // Return a matrix as JSON rows [[…], …]. Parsing them gives the same f32 values.
 FloatJson rows_json(std::span<const float> numbers, std::int64_t columns);
 
-// Return {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, in row order.
+// Return {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, row-major.
 FloatJson packed_f32(std::span<const float> numbers, std::int64_t columns);
 
 // Return {"rows", "columns", "bits": 16, "scale": [rows], "data"}: little-endian signed integers. A value is

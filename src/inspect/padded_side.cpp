@@ -92,6 +92,7 @@ std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec&
           .found("a 1 after a 0")
           .expected("ones, then zeros");
     kept.push_back(end - row);
+    // The reference implementation normalizes over the padding, so its results depend on the padding.
     if (spec.normalizes_over_frames && kept.back() < shape[1])
       throw input_error(
           "this model does not accept \"attention_mask\": its group norm would include the padding")

@@ -27,11 +27,10 @@ class PaddedSide {
   // With compute_padding, masked tokens are computed too, as in PyTorch; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // Construct from images or features. The input has the name spec.name and is one of "pixel_values" [batch,
-  // channels, height, width], "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins]
-  // or [batch, samples]. Samples may have an "attention_mask": ones, then zeros. Masked samples are left out,
-  // so padded positions are never computed. Throws invalid_input for a mask if a norm's statistics would
-  // include the padding, because the results of transformers then depend on the padding.
+  // Construct from images or features. The input has the name spec.name: "pixel_values" [batch, channels,
+  // height, width], "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or
+  // [batch, samples]. Samples may have an "attention_mask" (ones, then zeros); masked samples are not
+  // computed. Throws invalid_input for a mask if the statistics of a norm would include the padding.
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;
@@ -42,7 +41,7 @@ class PaddedSide {
 
   Tensor remove(const Tensor& padded) const { return padding_.remove(padded); }
   // Convert labels [batch, length] to one per token. With `shift`, each token gets the label of the next
-  // column, and the last column gets kIgnoredLabel.
+  // position, and the last position gets kIgnoredLabel.
   std::vector<std::int32_t> labels(const Tensor& padded, bool shift) const;
 
   // Convert [tokens, features] to [batch, length, features]. Padded positions are zero; with keep_padding,
@@ -66,9 +65,9 @@ class PaddedSide {
 
 // Inputs of a forward pass that are given as named tensors.
 struct PassSides {
-  std::optional<PaddedSide> source, target;  // inputs of the encoder and of the decoder, if there is one
+  std::optional<PaddedSide> source, target;  // inputs of the encoder and the decoder; unset if absent
 
-  // The output of the model has the rows of this side.
+  // Return the side whose tokens are the rows of the model's output.
   const PaddedSide& main() const { return target ? *target : *source; }
 
   // Throws invalid_input for invalid shapes or values.

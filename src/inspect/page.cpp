@@ -10,7 +10,7 @@ std::string to_html(const View& view, Precision precision) {
   const std::size_t begin = kPageSource.find(kData) + kData.size();
   const std::size_t end = kPageSource.find("</script>", begin);
   std::string out(kPageSource.substr(0, begin));
-  // The content security policy forbids network access, regardless of the text of the capture.
+  // The content security policy forbids network access, even if the displayed text contains HTML or scripts.
   constexpr std::string_view kHead = "<head>";
   out.insert(out.find(kHead) + kHead.size(),
              "\n    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "

@@ -1,5 +1,5 @@
-// The self-contained HTML page: one file with a capture and the program that shows it (viewer/), without
-// external resources.
+// Self-contained HTML page: one file that contains a capture (docs/capture-format.md) and the program that
+// displays it (viewer/), without external resources.
 #pragma once
 
 #include <string>

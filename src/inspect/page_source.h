@@ -1,5 +1,5 @@
-// The page that viewer/ builds, with an empty element "data" for the capture. Generated from
-// viewer/page.html by cmake/page.cmake.
+// HTML of the page built from viewer/, with an empty element "data" into which a capture is inserted.
+// Generated from viewer/page.html by cmake/page.cmake.
 #pragma once
 
 #include <string_view>

@@ -24,9 +24,9 @@ std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, co
                                             const StudyDataOptions& options);
 
 struct TowerHead {
-  std::string name;       // place of the head, such as "vision.encoder.0.1"
+  std::string name;       // name of the head, such as "vision.encoder.0.1"
   double loss = 0;        // loss without the head
-  double lost = 0;        // loss without the head minus the loss of the whole model
+  double lost = 0;        // `loss` minus PairSweep::loss
   HeadSummary mean = {};  // mean pattern of the head over the pairs
 };
 
@@ -49,8 +49,8 @@ struct PairSweepOptions {
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
                       const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options);
 
-// Return the mean pattern of each head of both encoders over the pairs. Heads are named as in TowerHead.
-// `edits` are interventions of every pass; may be null.
+// Return the mean HeadSummary of each head of both encoders over the pairs; TowerHead::loss and
+// TowerHead::lost are 0. `edits` are interventions of every pass; may be null.
 std::vector<TowerHead> pair_head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                        const std::vector<ImageTextPair>& pairs, const BetweenPasses& between,
                                        const EditedPass* edits = nullptr);

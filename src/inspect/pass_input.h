@@ -30,7 +30,7 @@ struct AttendRequest;
 struct TargetGeneration {
   BetweenPasses between = {};
   const EditedPass* edits = nullptr;       // interventions of every pass; may be null
-  std::vector<std::int32_t> written = {};  // if not empty, the target; no pass is then run
+  std::vector<std::int32_t> written = {};  // target to use; if empty, the model generates one
 };
 
 // Return the decoder input that predicts the tokens `written`: `start` and `written` without its last token.
@@ -46,7 +46,8 @@ PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::st
 std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, ThreadPool& pool,
                                            const AttendRequest& request, const TargetGeneration& generation);
 
-// Run one pass with the probe. Returns what run_with_probe() of attention_view.h returns.
+// Run one forward pass, in which `probe` receives the intermediate values. Returns what run_with_probe() of
+// attention_view.h returns.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
 // Run one pass with the interventions `edits`, which may be null. `observer` receives the values after the
 // interventions.

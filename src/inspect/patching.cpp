@@ -29,8 +29,8 @@ std::int64_t order_of(std::string_view point) {
   return (decoder ? std::int64_t{1} << 40 : 0) + 4 * layer + branch;
 }
 
-// Return the numbers of positions of the encoder and the decoder as text for messages. If only one of them is
-// not 0, the text contains only that one. `unit` is the unit of the encoder's positions.
+// Return the input lengths of the encoder and the decoder as text for an error message, omitting a length of
+// 0. `unit` is the unit of the encoder's length.
 std::string lengths(const char* unit, std::int64_t encoder, std::size_t decoder) {
   if (encoder == 0) return fmt::format("{} tokens", decoder);
   if (decoder == 0) return fmt::format("{} {}", encoder, unit);

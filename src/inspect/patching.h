@@ -17,7 +17,8 @@ namespace regard::inspect {
 // The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers: the
 // difference of the logits of two classes, with position 0.
 struct AnswerDifference {
-  // In answer_difference(), this answer means the one with the highest logit other than `instead`.
+  // Value of `answer` for the token or class with the highest logit other than `instead`, found by
+  // answer_difference().
   static constexpr std::int32_t kStrongest = -1;
 
   std::int64_t position = 0;
@@ -29,8 +30,9 @@ struct PatchEffect {
   std::string component;
   std::optional<Head> head;
   std::int64_t position = -1;  // position of the residual; −1 means all positions
-  double difference = 0;       // logit difference of the corrupted run with the component's clean value
-  // change of the difference: 0 means equal to the corrupted run, 1 equal to the clean run
+  double difference = 0;       // logit difference of the corrupted run with the component patched
+  // (difference − corrupted) / (clean − corrupted): 0 means equal to the corrupted run, 1 equal to the clean
+  // run
   double effect = 0;
 };
 
@@ -49,10 +51,10 @@ enum class PatchMode : std::uint8_t {
 
 struct PatchOptions {
   PatchMode mode = PatchMode::total;
-  // File of finished components, from which a later call continues. A file of other inputs, another model or
-  // other options throws usage. Empty for no file.
+  // Path of a state file; empty means none. Components in the file are not measured again. Throws usage if
+  // the file belongs to other inputs, another model or other options.
   std::filesystem::path state = {};
-  // Interventions of every pass, of the clean run too; applied before the patch. May be null.
+  // Interventions applied in every pass, including the clean run, before the patch; may be null.
   const EditedPass* edits = nullptr;
   // Called after each component with the completed fraction of the work. Return false to stop, which throws
   // cancelled.

@@ -22,8 +22,7 @@ std::size_t patches_of(const InputSpec& spec) {
   return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);
 }
 
-// Return the weights of the patches, without those of the special tokens. `row` [tokens] is one row of the
-// attention weights.
+// Return the attention weights of the patches from `row` [tokens], one row of the attention matrix.
 std::vector<float> without_specials(const float* row, const InputSpec& spec) {
   return {row + spec.specials, row + spec.specials + patches_of(spec)};
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Matrix = std::vector<double>;  // symmetric matrix [n, n]
 
-// Return the products of all pairs of centred rows.
+// Return the dot products [n, n] of all pairs of rows, after the mean row is subtracted from each row.
 Matrix centred_products(const Tensor& x) {
   const std::int64_t n = x.rows(), features = x.columns();
   std::vector<double> centred(static_cast<std::size_t>(n * features));
@@ -42,8 +42,8 @@ Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from a sum of all columns with irregular factors, which is very unlikely to be orthogonal to the
-  // axis. A single column can be orthogonal to it.
+  // Start from a sum of all columns with different factors, because the iteration cannot find an eigenvector
+  // that is orthogonal to the start. A single column can be orthogonal to it; the sum is very unlikely to be.
   for (std::size_t column = 0; column < n; ++column) {
     const double turns = 0.6180339887498949 * static_cast<double>(column);
     const double factor = 0.5 + turns - std::floor(turns);

@@ -13,8 +13,9 @@ struct PlaneProjection {
   std::array<double, 2> explained{0, 0};      // fraction of the variance along each axis
 };
 
-// Project the rows of x [rows, features] onto their two main axes. The sign of an axis is chosen so that its
-// coordinate of largest magnitude is positive. Rows that are all equal are at the origin.
+// Project the rows of x [rows, features] onto their first two principal components; rows that are all equal
+// are projected to the origin. The sign of a component is chosen so that its coordinate of largest magnitude
+// is positive.
 PlaneProjection principal_plane(const Tensor& x);
 
 }  // namespace regard::inspect

@@ -52,7 +52,7 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
 Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
   InjectedPass pass;
   pass.skip("decoder", layers, residual);
-  // for networks that compute all layers, without skipping
+  // A network that does not support skip() computes all layers, so replace its last residual.
   pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);
   return run_rows(model, pool, residual.rows(), pass);
 }
@@ -103,7 +103,8 @@ class FrozenNorm {
     stretch(whole.row(0), all.row(rows.rows()));
     std::copy_n(whole.row(0), width_, all.row(rows.rows() + 1));
     const Tensor out = normed(all);
-    // Compute the scale of the norm at `whole`: the deviation of `whole`, corrected for the epsilon.
+    // Compute the number by which the norm divides `whole`: its standard deviation or root mean square,
+    // corrected for the epsilon of the norm.
     const double own = distance(out, rows.rows() + 1), free = distance(out, rows.rows());
     const double scale = size_of(whole.row(0)) * (own > 0 ? free / own : 1.0);
     Tensor images = Tensor::empty(rows.shape());
@@ -175,7 +176,7 @@ struct Components {
   }
 };
 
-// A pass, and the output of each of its heads.
+// One pass: its values at the probe points, and the output of each of its heads.
 struct HeadedPass {
   const ModelPoints& points;
   const PointCapture& values;
@@ -238,9 +239,9 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // Row 0 is zero. Its output is the part of the projection's output that no head contributes to, such as
-    // the bias; it is subtracted below. Row 1 + h · tokens + t has the context of head h at token t, and
-    // zeros for the other heads.
+    // The rows are inputs of the output projection. Row 1 + h · tokens + t is the context of head h at token
+    // t, with zeros for the other heads; row 0 is zero, and its output (such as the bias) is subtracted
+    // below.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)
@@ -268,8 +269,7 @@ namespace {
       .expected("a model whose layers add to one residual, such as a Transformer decoder");
 }
 
-// Throw usage if there is an intervention on a probe point that `study` computes from the decoder's
-// residuals.
+// Throw usage if `edits` change the probe point `point`. `study` is the name of the study for the message.
 void require_unchanged(const EditedPass* edits, const std::string& point, const char* study) {
   if (edits != nullptr && edits->changes(point))
     throw usage_error(fmt::format("{} cannot contain an intervention on this point", study))

@@ -2,7 +2,7 @@
 // (direct logit attribution).
 //
 // The last layer's residual is replaced by given vectors, and the logits are read from the model's output.
-// This works for every family with probe points, regardless of its norm and head.
+// This works for every model that has probe points, regardless of its norm and output head.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct LensCell {
   double wanted_probability = 0;  // probability of the token `wanted`
   std::int64_t rank = 0;          // rank of the token `wanted`, from 1
 };
-// Return the cells of the logit lens for one example, ordered by position, then by layer. Throws usage for a
-// model that does not predict the next token, or whose logits depend on more than the last residual. `edits`
-// are interventions of the pass; may be null. An intervention on decoder.output, after the residuals, throws
-// usage.
+// Return the cells of the logit lens for one example, ordered by position, then by layer. `edits` are
+// interventions of the pass; may be null. Throws usage for a model that does not predict the next token or
+// whose logits depend on more than the last residual, and for an intervention on decoder.output, which
+// follows the residuals.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
                                  const EditedPass* edits = nullptr);
 
@@ -50,11 +50,11 @@ struct DirectAttribution {
   double rest = 0;        // contribution of the biases of the final norm and of the output projection
   double difference = 0;  // logit(answer) − logit(instead) of the model
 };
-// Return the contribution of each component to the logit difference `answer`, whose position is one of the
-// decoder. If answer.instead is −1, its logit is 0. `edits` are interventions of the pass; may be null. An
-// attention whose output has an intervention is one component, without its heads. Throws usage in these
-// cases: the position or a token does not exist; the model does not predict the next token; the residual is
-// not the sum of its branches (post-norm); an intervention changes the decoder's residual or output.
+// Return the contribution of each component to the logit difference `answer` at a position of the decoder; if
+// answer.instead is −1, its logit counts as 0. `edits` are interventions of the pass (may be null); an
+// attention whose output they change is one component, not divided into heads. Throws usage if the position
+// or a token does not exist, if the model does not predict the next token, if the residual is not the sum of
+// its branches (post-norm), or if an intervention changes the decoder's residual or output.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& answer, const EditedPass* edits = nullptr);
 

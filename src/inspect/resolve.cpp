@@ -64,8 +64,8 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  // Return the probe points of the encoder that a site names. Throws usage if the name is missing in a model
-  // with two encoders, or if the model does not have this encoder.
+  // Return the probe points of the encoder site.tower. Throws usage if this name is missing in a model with
+  // two encoders, or if the model does not have this encoder.
   const ModelPoints& points_of(const Site& site) const {
     const auto found = points_.find(site.tower);
     if (found != points_.end()) return found->second;
@@ -156,8 +156,7 @@ class Resolver {
     return edits;
   }
 
-  // Return true if one of the places lies outside the encoder. The decoder must then run on the other input
-  // too.
+  // Return true if the decoder must run on the other input too: an edited site is outside the encoder.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
@@ -167,7 +166,7 @@ class Resolver {
 
   void run(const PassInput& input, PointCapture& capture) const {
     if (between_) between_();
-    // run() of a model with two encoders runs the text encoder, so use the image encoder itself for an image
+    // In a model with two encoders, run_pass() runs the text encoder; an image needs the image encoder.
     Network& runs = dual_ != nullptr && input.source.kind() == InputKind::pixels ? dual_->vision() : model_;
     run_pass(runs, pool_, input, &capture);
   }
@@ -185,10 +184,10 @@ class Resolver {
     return names;
   }
 
-  // Sums of each edit's features over the tokens of an input.
+  // Sums from which the mean values of each edit's features are computed.
   struct Sums {
-    std::vector<std::vector<double>> sums;
-    std::vector<std::int64_t> tokens;
+    std::vector<std::vector<double>> sums;  // for each edit and feature, the sum over the tokens
+    std::vector<std::int64_t> tokens;       // for each edit, the number of tokens
 
     explicit Sums(const std::vector<ValueEdit>& edits) : tokens(edits.size()) {
       for (const ValueEdit& edit : edits) sums.emplace_back(static_cast<std::size_t>(edit.end - edit.begin));
@@ -216,7 +215,7 @@ class Resolver {
     set_offsets(edits, sums_over_set(edits, one), 1.0);
   }
 
-  // Return the sums over the texts of texts= or the images or sounds of files=.
+  // Return the sums over all inputs that the file of texts= or files= lists.
   Sums sums_over_set(const std::vector<ValueEdit>& edits, const Intervention& one) const {
     const bool files = !one.files.empty();
     const std::string& list = files ? one.files : one.texts;
@@ -279,8 +278,8 @@ class Resolver {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position of the other input from which row `row` of an edit is taken: that of from=, otherwise
-  // the position of the edit. Throws usage if the other input has no such position.
+  // Return the position in the other input from which row `row` of an edit is copied: as given by from=, by
+  // default the position that the edit changes. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

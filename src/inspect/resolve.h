@@ -1,5 +1,5 @@
-// Converts interventions, given as data, to the probe that applies them: finds their places in the model,
-// runs the other inputs that they name, and reads their files.
+// Creates the probe that applies interventions: looks up the probe points that they name, runs the model on
+// their other inputs, and reads their files.
 #pragma once
 
 #include <map>
@@ -37,11 +37,10 @@ struct ModelPoints {
   ValueEdit of_head(const Head& head) const;
 };
 
-// Return the probe that applies the interventions; null if there are none. An intervention can take values
-// from another text, which needs `loaded`, or from an image or sound file, which needs `read_file`. Throws
-// usage if the model does not have the place of an intervention, if the other input is shorter than the
-// positions to patch, or if `loaded` or `read_file` is needed and missing; io and bad_file if a file cannot
-// be read.
+// Return the probe that applies the interventions; null if there are none. Values from another text need
+// `loaded`, and values from an image or sound file need `read_file`. Throws usage if an intervention names a
+// probe point, layer or head that the model does not have, if the other input is shorter than the positions
+// to patch, or if `loaded` or `read_file` is needed and missing; io and bad_file if a file cannot be read.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {}, const FileReader& read_file = {});

@@ -1,6 +1,5 @@
-// Attention rollout (Abnar and Zuidema 2020): the contribution of each input position to each output
-// position of an encoder through all layers, assuming that the residual connections carry half of each
-// state.
+// Attention rollout (Abnar and Zuidema 2020): the contribution of each input position to each output position
+// of an encoder through all layers, assuming that the residual connections carry half of each hidden state.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +9,8 @@
 
 namespace regard::inspect {
 
-// Return the matrix product of `layers`, with the last layer on the left. Each is [tokens, tokens], like the
-// result. Empty if there are no layers.
+// Return the matrix product [tokens, tokens] of `layers`, each [tokens, tokens], with the last layer on the
+// left. Returns an empty vector if there are no layers.
 std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, std::size_t tokens);
 
 // Return [tokens, tokens]: the product over the layers, the last one first, of ½ · (mean of the heads) + ½ ·

@@ -43,7 +43,7 @@ class DualRun {
   }
 
  private:
-  // Add the states and attention weights of one encoder.
+  // Add the hidden states and attention weights of one encoder to the results.
   void add_side(const std::string& tower, Network& encoder, const std::vector<std::string>& names) {
     const std::string prefix = tower + "_model_output.";
     EditedPass edits;

@@ -21,7 +21,7 @@ const Names& inputs_of_models() {
   return names;
 }
 
-// Names of single outputs and of groups of outputs. They take no layer number.
+// Names of outputs and of groups of outputs that are not followed by a layer number.
 const Names& outputs_of_models() {
   static const Names names{"all",
                            "last_hidden_state",
@@ -41,7 +41,7 @@ const Names& outputs_of_models() {
   return names;
 }
 
-// Names of outputs of layers: NAME selects all layers, NAME.N one layer.
+// Names of outputs that every layer has: NAME selects all layers, NAME.N only layer N.
 const Names& outputs_of_layers() {
   static const Names names{"hidden_states",   "encoder_hidden_states", "decoder_hidden_states",
                            "attentions",      "encoder_attentions",    "decoder_attentions",

@@ -152,7 +152,7 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      // skip the probe point "output", whose value replaces the state of the last layer below
+      // skip the probe point "output": its value is used below as the last hidden state
       if (what == "output") continue;
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");

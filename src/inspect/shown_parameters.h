@@ -13,10 +13,10 @@ namespace regard::inspect {
 // Maximum number of queries and of keys of a head that the page shows step by step.
 constexpr std::int64_t kMostSteppedTokens = 64;
 
-// Set Map::parameters of the heads, in descending order of HeadSummary::telling. A head is skipped if it has
-// no Map::values, if it has more than kMostSteppedTokens queries or keys, or if the parameters of all heads
-// would have more than `numbers` elements. The number of skipped heads is added to view.left_out. Return the
-// probe points that the page needs: the layers' inputs and outputs, and "encoder.output" for cross-attention.
+// Set Map::parameters of the heads, in descending order of HeadSummary::telling, and report skipped heads in
+// view.left_out. A head is skipped if it has no Map::values, if it has more than kMostSteppedTokens queries
+// or keys, or if the total number of parameters would exceed `numbers`. Returns the probe points that the
+// page needs: the layers' inputs and outputs, and "encoder.output" for cross-attention.
 std::set<std::string> add_parameters(const Capture& capture, ThreadPool& pool, std::size_t numbers,
                                      View& view);
 

@@ -9,7 +9,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // The name of a token shows whether it begins with a space. Decoding removes this space.
+  // Detect a leading space in the token's name, because decode() removes the space.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);

@@ -1,4 +1,4 @@
-// Tokens as captures show them.
+// Conversion of token ids to tokens for display, with their bytes and special-token flags.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ std::vector<std::string> shown_tokens(const text::Tokenizer* tokenizer, std::spa
 std::vector<bool> special_tokens(const text::Tokenizer* tokenizer, std::span<const std::int32_t> ids);
 std::vector<TokenOrigin> origins(const text::Tokenizer* tokenizer, std::span<const std::int32_t> ids);
 
-// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; "" for
-// other tokens. `tokenizer` may be null.
+// Return the bytes of a token that is not a sequence of whole characters, such as one byte of "é"; return ""
+// for any other token. `tokenizer` may be null.
 std::string partial_bytes(const text::Tokenizer* tokenizer, std::int32_t id);
 
 // Tokenize a text with the special tokens that the tokenizer adds. Special tokens are not recognised in the

@@ -19,25 +19,25 @@ class StudyContext {
   StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                std::uint64_t seed, const std::function<bool(double)>& progress, const MediaReader& media);
 
-  // Throw usage if the study does not apply to the kind of model or of its input.
+  // Throw usage if the study does not apply to this kind of model or input.
   void require_fit() const;
-  // Find the places of the interventions. They apply to every pass after this call. Throws the errors of
+  // Convert the request's interventions, which then apply to every later pass. Throws the errors of
   // resolve().
   void read_interventions();
   // Add the interventions and EditedPass::warnings() to the table.
   void add_interventions(StudyTable& table) const;
 
  protected:
-  // Throw usage if `value`, the value of the setting with this name, is empty.
+  // Throw usage if `value` is empty; `setting` is the name of the setting that has this value.
   void need(const std::string& value, const char* setting) const;
   void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "data"); }
-  // Return a function that reports progress, for a study that calls it `passes` times. Default: the study
-  // reports no fraction of its work.
+  // Return a function that reports the study's progress, to be called once for each of `passes` passes. By
+  // default, this number is unknown and the reported fraction is always 0.
   BetweenPasses between_passes(std::int64_t passes = 0) const;
   // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
-  // Return the examples of the data, or that of the text. If `labels` is false, those of an encoder have
-  // none.
+  // Return the examples in the data files or, without files, the example of --text. If `labels` is false, the
+  // labels in the files are not read for an encoder.
   std::vector<StudyExample> examples(bool labels = true) const;
   // the example of --text; if `whole`, --answer does not restrict its labels
   StudyExample example(bool whole) const;
@@ -50,11 +50,11 @@ class StudyContext {
   // first one with a known prediction for an encoder–decoder, the first mask for a masked language model,
   // else 0.
   std::int64_t usual_position(const StudyExample& example) const;
-  // Return the difference that the position, `answer` and `instead` select. Default position:
-  // usual_position(). Default answer: the label at that position, or AnswerDifference::kStrongest if
-  // `strongest` is true.
+  // Return the logit difference that the request's `position`, `answer` and `instead` define. By default, the
+  // position is usual_position(), and the answer is the label at that position or, if `strongest` is true,
+  // AnswerDifference::kStrongest. Throws usage if there is no such label.
   AnswerDifference answer_of(const StudyExample& example, bool strongest = false) const;
-  std::string measured(const AnswerDifference& answer) const;  // returns a description of the difference
+  std::string measured(const AnswerDifference& answer) const;  // returns `answer` described in words
   HeadSweepOptions sweep_options() const;
   // Return the names of the input's positions: tokens, patches or times.
   std::vector<std::string> labels_of(const StudyExample& example) const;

@@ -187,7 +187,7 @@ bool lists_images(const std::string& file) {
 
 // Return true if the data for a model with two encoders are images, false if they are texts.
 bool are_images(const data::DataFiles& data) {
-  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // only for tables of images
+  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options of image tables
   const std::string& first = data.files.at(0);
   if (first == "-") return false;
   std::error_code ignored;

@@ -19,7 +19,7 @@ struct StudyExample {
   // or transcript for an encoder–decoder or a CTC head, otherwise the label
   std::string text, target;
   PassInput input;
-  std::vector<std::string> places = {};  // images and sounds: names of the encoder's positions
+  std::vector<std::string> places = {};  // for images and sounds, the name of each encoder position
   // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class, or
   // all classes of a multi-label classifier. For a CTC head: the labels of the target, without blanks. Empty
   // if unknown.
@@ -35,10 +35,10 @@ struct StudyDataOptions {
   // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
   bool labels = true;                  // if false, the labels of an encoder are not read
-  BetweenPasses between = {};          // called before every pass and step while a target is generated
-  const MediaReader* media = nullptr;  // reads images and sounds; if null, they are refused
+  BetweenPasses between = {};          // called while a target is generated; see BetweenPasses
+  const MediaReader* media = nullptr;  // needed if the model reads images or sounds
   const EditedPass* edits = nullptr;   // interventions while a target is generated; may be null
-  // If not empty: the ids of a target that is not given; the model then generates none.
+  // If not empty, use these ids where a target is not given, instead of generating a target.
   std::vector<std::int32_t> written = {};
 
   TargetGeneration generation() const { return {between, edits, written}; }
@@ -51,7 +51,7 @@ std::int32_t class_of(Network& model, const std::string& label);
 // Return true for a classifier that gives an input any number of labels.
 bool is_multi_label(Network& model);
 
-// Return "text", "image" or "sound": what the model reads.
+// Return what the model reads: "text", "image" or "sound".
 const char* input_name(Network& model);
 
 // Return one example with the given `text` and `target` (see StudyExample). If the model reads images or
@@ -77,7 +77,7 @@ struct LabeledInputs {
   // The network that reads the inputs: the model or, in a model with two encoders, the encoder of texts or
   // the encoder of images.
   Network* network = nullptr;
-  std::string tower = {};  // name of this encoder, as in ValueEdit; empty in a model with one encoder
+  std::string tower = {};  // name of `network` (as in ValueEdit) if there are two encoders, otherwise empty
   std::vector<LabeledInput> inputs = {};
 };
 // Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has

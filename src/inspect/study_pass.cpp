@@ -80,7 +80,7 @@ StudyBatch::StudyBatch(Network& model, std::span<const StudyExample> examples) :
   }
 }
 
-// Add the positions of the example up to its last prediction, at least one.
+// Add the positions of the example up to its last prediction, and at least one position.
 void StudyBatch::add_target(const StudyExample& example, std::uint64_t index) {
   const std::vector<std::int32_t>& target = example.input.target;
   std::size_t used = std::min<std::size_t>(1, target.size());

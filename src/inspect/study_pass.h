@@ -15,9 +15,8 @@
 
 namespace regard::inspect {
 
-// Replaces the value at a probe point, or the output of a layer or an attention (ops/replacing_probe.h). A
-// replaced layer or attention is not computed. Tensors are [tokens, features] of the batch and must outlive
-// the pass.
+// Replaces values at probe points, and the outputs of layers or attentions, which are then not computed
+// (ops/replacing_probe.h). Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, is called with the values after the replacement. It is not owned.
@@ -53,8 +52,8 @@ class StudyBatch {
  public:
   StudyBatch(Network& model, std::span<const StudyExample> examples);
 
-  // Run one pass. `memory` is the encoder's output if it is already computed; if undefined, the pass
-  // computes it. `hidden`, if not null, is set to the encoder's output.
+  // Run one pass and return its loss. If `memory`, the encoder's output, is undefined, the pass computes it;
+  // `hidden`, if not null, is set to the encoder's output.
   StudyLoss loss(ThreadPool& pool, Probe* probe, const Tensor& memory = {}, Tensor* hidden = nullptr) const;
 
  private:
@@ -66,8 +65,9 @@ class StudyBatch {
   InputBuffer sources_;
   RaggedBuffer shape_;
   std::vector<std::int32_t> ids_, labels_;
-  std::vector<std::int32_t> label_offsets_{0};  // for encoders, the first label of each example
-  // for decoders, the rows of ids_ that have a prediction, in the order of labels_
+  // for encoders, the index in labels_ of the first label of each example
+  std::vector<std::int32_t> label_offsets_{0};
+  // for decoders, the indices in ids_ of the positions with a prediction, in the order of labels_
   std::vector<std::int32_t> rows_;
 };
 

@@ -26,7 +26,7 @@ class RolloutStudy : public StudyContext {
     Network& network;
     PassInput input;
     std::vector<std::string> labels;    // name of each position
-    const char* place;                  // what a position is: "token", "patch" or "time"
+    const char* place;                  // kind of position: "token", "patch" or "time"
     std::int64_t position;              // default position of flow()
     std::unique_ptr<EditedPass> edits;  // interventions of the network; null if there are none
   };

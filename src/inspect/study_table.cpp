@@ -30,7 +30,7 @@ bool is_text(const StudyCell& cell) {
   return std::holds_alternative<std::string>(cell);
 }
 
-// Return true if a column has texts: its first cell that is not an empty text is a text.
+// Return true if the first non-empty cell of a column is a text, or if all cells are empty texts.
 bool is_text_column(const StudyTable& table, std::size_t column) {
   for (const std::vector<StudyCell>& row : table.rows) {
     if (!is_text(row[column])) return false;

@@ -92,7 +92,7 @@ Size draw_lines(SvgWriter& svg, const Map& map, std::span<const std::string> row
   return {right - x + label_width(columns), kStep * most};
 }
 
-// Draw the colour scale with its numbers. `y` is the baseline of the text. Return the width.
+// Draw the colour scale with its numbers, whose baseline is at `y`. Return the width of the drawing.
 double draw_legend(SvgWriter& svg, double x, double y) {
   constexpr int kSteps = 5;
   svg.text(x, y, "0 %", "quiet");

@@ -33,7 +33,7 @@ class SvgWriter {
 // text escaped for XML and HTML content and for double-quoted attributes
 std::string escaped(std::string_view text);
 
-// Draw the maps from top to bottom. Each is a heat map with a diagram of lines between tokens to its right.
+// Draw the maps from top to bottom, each as a heat map with a diagram of lines between tokens beside it.
 // Cells show percent; tooltips show the exact weight.
 std::string to_svg(const View& view);
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Throws usage if `found`, the settings in the file, are not `settings`.
+// Throw usage if the settings `found` in the file differ from `settings`.
 void require_same(const Json& found, const SweepSettings& settings, const Place& place) {
   const auto error = [&place] {
     return usage_error("the file contains the state of another sweep")
@@ -70,12 +70,13 @@ void SweepState::check() const {
   if (!file_) throw io_error(path_, "cannot write the state of the sweep", errno == 0 ? EIO : errno);
 }
 
-// Read the finished parts. `first` is the first line that this sweep would write.
+// Read the stored results. `first` is the first line for these settings; an incomplete copy of it is
+// accepted.
 void SweepState::read(const SweepSettings& settings, const std::string& first) {
   LineReader reader(path_);
   std::string line;
   bool same = false, partial = false;
-  std::uintmax_t whole = 0;  // number of bytes in complete lines
+  std::uintmax_t whole = 0;  // number of bytes in the complete lines of the file
   while (reader.next(line)) {
     // the last line is incomplete, because a sweep was interrupted while writing it
     if (partial = reader.line_end().empty(); partial) {

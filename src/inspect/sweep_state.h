@@ -1,4 +1,4 @@
-// The file of a study's finished parts, from which a later study continues.
+// The file that stores the results of a sweep, so that an interrupted sweep can continue.
 #pragma once
 
 #include <filesystem>
@@ -13,24 +13,24 @@ namespace regard::inspect {
 // The settings that identify a sweep, as names and values, in the order in which they are compared.
 using SweepSettings = std::vector<std::pair<std::string, std::string>>;
 
-// The first line of the file is {"sweep": {NAME: VALUE}} with the settings. The others are one JSON object
-// per line: {"added": ADDED, PART: name, VALUE: number}. `added` is the list, as text, of the heads that are
-// already chosen; it is left out if empty.
+// The first line of the file is {"sweep": {NAME: VALUE}} with the settings. Every other line is a JSON object
+// with the result of one part of the sweep, such as one ablated head: {"added": ADDED, PART: name, VALUE:
+// number}. `added` lists, as text, the heads already selected for ablation; it is omitted if empty.
 class SweepState {
  public:
-  // `part` and `value` are the names of the members PART and VALUE of every line.
+  // `part` and `value` are the JSON keys PART and VALUE, for the name of a part and its result.
   explicit SweepState(const char* part = "head", const char* value = "loss") : part_(part), value_(value) {}
 
-  // Open the file; only the first call has an effect. An empty path means no file. Throws usage for a file of
-  // a sweep with other settings, naming the first setting that differs, or with other content; io if it
-  // cannot be written.
+  // Open or create the file, unless `path` is empty; later calls have no effect. Throws usage if an existing
+  // file has other content or belongs to a sweep with other settings, naming the first setting that differs;
+  // io if the file cannot be written.
   void open(const std::filesystem::path& path, const SweepSettings& settings);
 
-  // Return the value of a finished part, or null.
+  // Return the stored result of a part, or null if there is none.
   const double* value_of(const std::string& added, const std::string& part) const;
   void add(const std::string& added, const std::string& part, double value);
 
-  // Return the value of a part: from the file, or compute(), whose result is added to the file.
+  // Return the stored result of a part or, if there is none, call compute() and store its result.
   template <class Compute>
   double value_of(const std::string& added, const std::string& part, const Compute& compute) {
     if (const double* known = value_of(added, part)) return *known;
@@ -46,7 +46,7 @@ class SweepState {
   const char *part_, *value_;
   std::filesystem::path path_;
   std::ofstream file_;
-  std::map<std::pair<std::string, std::string>, double> finished_;  // value for each pair (added heads, part)
+  std::map<std::pair<std::string, std::string>, double> finished_;  // result for each pair (added, part)
 };
 
 }  // namespace regard::inspect

@@ -8,9 +8,9 @@
 
 namespace regard::inspect {
 
-// Return the loss. `values` holds the ragged outputs by name. `side` is the padded input; the labels belong
-// to its tokens. Throws invalid_input for missing or invalid labels or loss weights, and usage if the head
-// has no loss.
+// Return the loss of the ragged outputs `values`, computed with the labels or loss weights in `inputs`; the
+// labels belong to the tokens of `side`. Throws invalid_input for missing or invalid labels or loss weights,
+// and usage if the head has no loss.
 Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<std::string, Var>& values,
             const PaddedSide& side);
 

@@ -15,7 +15,7 @@ std::vector<Selection> weight_parts(Network& model, const ModelPoints& points, c
     const std::int64_t rows = kind == Kind::encoder ? source : target;
     const std::int64_t columns = kind == Kind::decoder ? target : source;
     const std::int64_t count = heads * rows * columns;
-    // A part has layers of one kind, because a selection of layers applies to every selected kind.
+    // A part contains layers of only one kind, because a Selection's layers apply to all of its kinds.
     if (parts.empty() || parts.back().kinds.count(kind) == 0 || used + count > numbers) {
       parts.push_back({.kinds = {kind}, .layers = {}, .heads = {}});
       used = 0;

@@ -10,13 +10,13 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidate tokens of a step
-constexpr std::size_t kMostChanges = 8;       // maximum number of listed changes of other heads
-constexpr std::size_t kMostMaps = 3;          // maximum number of listed changes with attention weights
+constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidate tokens of a generation step
+constexpr std::size_t kMostChanges = 8;       // maximum number of changed heads listed for an ablated head
+constexpr std::size_t kMostMaps = 3;          // maximum number of these heads listed with attention weights
 constexpr double kLeastChange = 1e-6;
 
-// Return the mean decrease of the log-probability of the generated tokens. Each pass of a decoder predicts
-// the token of the last step itself, so that step counts only if both passes predict the same token.
+// Return the mean decrease of the log-probability of the generated tokens. The last token of a decoder is not
+// given but predicted by each pass, so it is skipped if the two passes predict different tokens.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;
@@ -31,7 +31,8 @@ std::optional<double> lost_between(const View& before, const View& after) {
   return sum / static_cast<double>(count);
 }
 
-// Return half the sum of absolute differences of the attention weights in a row, averaged over the rows.
+// Return the change of the attention weights from `before` to `after`: half the sum of the absolute
+// differences in a row, averaged over the rows.
 double change_between(const Map& before, const Map& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.weights.size(); ++i)

@@ -1,5 +1,5 @@
-// For a page that cannot run a model: computes how the results change if one head is ablated, for each of the
-// heads with the highest scores (HeadSummary::telling).
+// Changes of the results if one head is ablated, computed for each of the heads with the highest scores
+// (HeadSummary::telling). A page that cannot run a model displays these changes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace regard::inspect {
 
 struct WhatIfOptions {
   std::int64_t heads = 10;   // maximum number of heads to ablate, one at a time
-  bool generate = false;     // if true, also generate a text without each head
+  bool generate = false;     // if true, also generate a text for each ablated head
   std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
   // Called after each head. Return false to stop, which throws cancelled.
   std::function<bool(double share)> progress = {};

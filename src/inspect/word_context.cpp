@@ -84,7 +84,7 @@ const Parameter* token_table(Network& model) {
   return nullptr;
 }
 
-// The name and the vector [features] of each layer, in the order of the pass.
+// The name and the vector [features] of each layer, in the order of computation.
 using Vectors = std::vector<std::pair<std::string, std::vector<float>>>;
 
 std::vector<float> mean_rows(const Tensor& table, std::span<const std::size_t> rows) {

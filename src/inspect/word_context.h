@@ -20,12 +20,14 @@ struct ContextSentence {
 // An occurrence of the word: the first in its sentence.
 struct WordPlace {
   std::size_t sentence = 0;         // index of the sentence, from 0
-  std::vector<std::string> tokens;  // tokens of the word
+  std::vector<std::string> tokens;  // tokens of the word, for display
 };
 
 // The vectors of one layer, and statistics of them.
 struct ContextLayer {
-  std::string name;            // name of the layer: "static", "input", "layer 0", …, "output"
+  // Name of the layer: "static" (token embedding table), "input" (input of the first layer, with positions),
+  // "layer 0", …, or "output" (after the final norm).
+  std::string name;
   Tensor vectors;              // vectors [occurrences, features], each the mean over the word's tokens
   std::vector<double> cosine;  // cosines [occurrences, occurrences] between the vectors
   // for each occurrence, the index of the other occurrence with the largest cosine; −1 if there is none
@@ -41,24 +43,22 @@ struct WordContext {
   std::string model, word;
   bool has_senses = false;
   std::vector<ContextSentence> sentences;
-  std::vector<WordPlace> places;  // place of the word in each sentence
+  std::vector<WordPlace> places;  // the occurrence in each sentence
   std::vector<ContextLayer> layers;
 };
 
 constexpr std::size_t kMostContextSentences = 1000;
 
-// Run the encoder, or the decoder of a decoder-only model, on each sentence. "static" is the word's row of
-// the token embedding table, "input" is the first layer's input (with positions), "output" follows the final
-// norm. The word is found regardless of case, as a whole word. Throws usage for a model that does not read
-// text and for more than kMostContextSentences sentences. Throws invalid_input if `word` is empty, if there
-// is no sentence, or if a sentence lacks the word. `edits`: interventions of every pass; may be null.
+// Run the encoder, or the decoder of a decoder-only model, on each sentence, and compare the vectors of
+// `word`, which is found as a whole word, regardless of case. `edits` are interventions of every pass; may be
+// null. Throws usage for a model that does not read text and for more than kMostContextSentences sentences,
+// and invalid_input if `word` is empty, if there is no sentence, or if a sentence does not contain the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences, const EditedPass* edits = nullptr);
 
 // Return one JSON object. With `vectors`, each layer includes its vectors.
 std::string context_json(const WordContext& context, bool vectors);
-// Draw one panel for each layer. It shows the occurrences in the plane of PlaneProjection, coloured by
-// sense.
+// Draw one panel for each layer, which shows the occurrences in ContextLayer::plane, coloured by sense.
 std::string context_svg(const WordContext& context);
 
 }  // namespace regard::inspect

@@ -1,6 +1,6 @@
-// Division of attention into tasks. Results are bit-identical for every division. Each sum of a row depends
-// on that row's keys only. The gradients of a key are summed within one task. The gradients of a query are
-// added in the order of the key chunks.
+// Division of attention into tasks. Results are bit-identical for every division: each sum of a row depends
+// only on that row's keys, the gradient of a key is summed within one task, and the contributions to the
+// gradient of a query are added in the order of the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>

@@ -26,8 +26,8 @@ struct AttentionPages {
   bool bf16 = false;                 // true if the pages have the layout of bf16_pages.h
 };
 
-// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch. Keys and values have
-// their own pointers, because they may be in a cache.
+// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch; each sequence has its own
+// pointers to keys and values, because these may be in a cache.
 struct AttentionSequence {
   std::int64_t query_begin = 0;  // first row in q
   std::int64_t queries = 0;
@@ -46,13 +46,14 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-// Arguments of the kernels. The AttentionSpec must be a result of resolved(). The dropout draw of an
-// attention weight has the counter (index, i + offset, head, key).
+// Arguments of the kernels. The AttentionSpec must be a result of resolved().
 struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   const float* bias = nullptr;  // bias added to the scores; may be null
   // Gradient of `bias`, with the same strides as `bias`. Terms are added in the order of sequences, then of
   // queries.
   float* bias_gradient = nullptr;
+  // The dropout draw of an attention weight depends on this key and on the counter (index, i + offset, head,
+  // key).
   RandomKey dropout_key;
 
   std::span<const AttentionSequence> sequences;
@@ -77,8 +78,8 @@ void attention_forward(ThreadPool& pool, const Attention& problem);
 // Compute the gradients. Requires query, keys and values, and out and lse from the forward pass.
 void attention_backward(ThreadPool& pool, const Attention& problem);
 
-// Compute the attention weights [queries, keys] of one sequence and head from q, k and lse, without dropout.
-// Used by probes. Rows sum to one, or to zero if no key may be attended to.
+// Compute the attention weights [queries, keys] of one sequence and head from q, k and lse, without dropout;
+// used by probes. A row sums to one, or to zero if its query may attend to no key.
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights);
 
 }  // namespace regard::kernels

@@ -1,5 +1,5 @@
-// Dropout of attention weights. Each weight has one draw, which depends only on the weight's coordinates, not
-// on the division of the work. Shared by the fused kernels and the tests.
+// Dropout of attention weights, shared by the fused kernels and the tests. Each weight has one draw, which
+// depends only on the weight's coordinates, not on the division of the work.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@ inline AttentionDropout attention_dropout(const RandomKey& key, float rate) {
 }
 
 // Return the factor of one attention weight: 0 or `kept`. `position` is the query's position among the keys,
-// i + offset. One Philox block serves eight consecutive keys.
+// i + offset.
 inline float dropout_factor(const AttentionDropout& dropout, std::uint64_t sequence_index,
                             std::int64_t position, std::int64_t head, std::int64_t key) {
+  // one Philox block contains the draws of eight consecutive keys
   const Counter counter{static_cast<std::uint32_t>(sequence_index), static_cast<std::uint32_t>(position),
                         static_cast<std::uint32_t>(head) ^ static_cast<std::uint32_t>(sequence_index >> 32)
                                                                << 16,

@@ -36,7 +36,8 @@ struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   // range of keys within the sequence; begin is a multiple of backward_keys
   std::int64_t key_begin = 0, key_end = 0;
-  // Synchronisation of the panels of all query heads of kv_head; null if no other thread updates them.
+  // Orders the updates of the query gradients of all heads that use kv_head; null if no other thread updates
+  // them.
   PanelTurns* turns = nullptr;
 };
 
@@ -52,9 +53,9 @@ struct AttentionTable {
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
-  // Compute (overwrite) the gradients of these keys and values. Add to the query gradients of the sequence,
-  // or overwrite them if key_begin is 0. Therefore calls for one sequence and head must start in the order of
-  // keys, and may overlap only if `turns` is set.
+  // Compute (overwrite) the gradients of the keys and values in `columns`, and add to the query gradients, or
+  // overwrite them if key_begin is 0. Calls for one sequence and head must therefore start in the order of
+  // keys; they may overlap only if `turns` is set.
   std::size_t (*backward_bytes)(const Attention& problem);
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);

@@ -21,7 +21,8 @@ namespace {
 
 // minimum number of multiply-adds for several threads; below it, one thread is faster
 constexpr double kBf16WorkForThreads = 1e6;
-constexpr std::int64_t kBytesOfRows = 512 << 10;  // bytes of packed rows of A per task
+// maximum size in bytes of a task's packed rows of A; a task with kTaskRows rows may exceed it
+constexpr std::int64_t kBytesOfRows = 512 << 10;
 constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
 constexpr int kNoPath = -1;
@@ -56,12 +57,12 @@ std::int64_t panel_numbers(std::int64_t k) {
   return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
 }
 
-// A matrix [lines, k steps], stored as f32 at `data` or as bf16 at `stored`. Lines are rows of A or columns
-// of B. If `along` is true, elements of adjacent lines are adjacent in memory. Otherwise, elements of
-// adjacent steps are adjacent.
+// A matrix [lines, k], stored as f32 at `data` or as bf16 at `stored`. The lines are rows of A or columns of
+// B.
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
+  // true if elements of adjacent lines are adjacent in memory, false if the elements of one line are
   bool along;
   std::int64_t stride, k;
 
@@ -159,8 +160,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return scratch memory for the worker's rows of A. For the calling thread (worker caller_), the packed B
-  // precedes these rows in its scratch memory.
+  // Return the worker's scratch memory for packed rows of A. The scratch memory of the calling thread
+  // contains the packed B, if any, before these rows.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);
@@ -191,7 +192,8 @@ class Bf16Product {
     }
   }
 
-  // Return the rows in place if the path can read them unpacked; otherwise pack them into `memory`.
+  // Return the rows of A: a view if the bf16 path can multiply them unpacked, otherwise a packed copy in
+  // `memory`.
   Bf16Tiles tiles_of_a(Range rows, std::uint16_t* memory) const {
     const bool complete = rows.size() % kBf16Rows == 0 && problem_.k % kBf16Steps == 0;
     if (table_.reads_rows && stored_.a != nullptr && !problem_.transpose_a && complete)

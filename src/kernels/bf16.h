@@ -1,7 +1,7 @@
-// Matrix products in bf16: both operands are rounded to bf16 (to nearest, ties to even); products and sums
-// are f32. Subnormal numbers are treated as zero, as the instructions do. An element depends only on its row
-// of A and its column of B, for any shape and number of threads. The order of its sum over k depends on the
-// path and follows the definition of the instruction in Intel's manual (volume 2):
+// Matrix products in bf16: both operands are rounded to bf16 (to nearest, ties to even), products and sums
+// are f32, and subnormal numbers are treated as zero. An element of C depends only on its row of A and its
+// column of B, for any shape and number of threads. The order of its sum over k depends on the path and
+// follows the definition of the instruction in Intel's manual (volume 2):
 //   amx_bf16 (TDPBF16PS): for each block of 32 steps, c += even + odd, where `even` and `odd` are chains of
 //     fused multiply-adds from zero over the block's even and odd steps;
 //   avx512_bf16 (VDPBF16PS): one chain of fused multiply-adds, the second step of each pair first;
@@ -27,10 +27,9 @@ std::string_view name_of(Bf16Path path);
 // Return the paths that this processor supports and REGARD_ISA allows, fastest last, without `emulated`.
 const std::vector<Bf16Path>& bf16_paths();
 
-// Return the fastest path of bf16_paths() if it is faster than f32, otherwise std::nullopt.
-// VDPBF16PS was measured faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md). On
-// processors of other vendors than AMD, avx512_bf16 is therefore the default only if REGARD_ISA=avx512
-// requests it.
+// Return the fastest path of bf16_paths() if it is faster than f32, otherwise std::nullopt. VDPBF16PS was
+// measured to be faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md), so on
+// processors of other vendors than AMD, avx512_bf16 is the default only if REGARD_ISA=avx512 requests it.
 std::optional<Bf16Path> default_bf16_path();
 
 // Throw usage if there is no default path and set_bf16_path() was not called. The error message starts with
@@ -52,28 +51,27 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
 // aligned to 64 bytes.
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
-// Operands and results of a product that are stored as bf16. Each pointer replaces the pointer of the same
-// name in Gemm or Epilogue and has the same strides. `c` cannot be combined with accumulate or a residual. If
-// `pre` is set, the activation is computed from the rounded values stored there.
+// Operands and results of a product that are stored as bf16; a, b and c require k > 0. The pointers a, b, c
+// and pre replace those of the same name in Gemm and Epilogue and have the same strides.
 struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
-  std::uint16_t* c = nullptr;
-  std::uint16_t* pre = nullptr;  // values before the activation; requires c
+  std::uint16_t* c = nullptr;  // cannot be combined with accumulate or a residual
+  // values before the activation, which is computed from these rounded values; requires c
+  std::uint16_t* pre = nullptr;
   // Dropout of C (rows.h), applied after the activation. The members x, y and sizes of `dropout` are not
   // used.
   const Dropout* dropout = nullptr;
-  // For the backward pass, if not null: C is multiplied by the derivative of activation and dropout, and the
-  // result of activation and dropout is stored here. Requires c and pre, where pre is an input. With D the
-  // factors of dropout: c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre). c and pre
-  // may be the same array.
+  // If not null, compute the backward pass of activation and dropout, with D the factors of dropout:
+  //   c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre).
+  // Requires c and pre, which may be the same array; pre is an input.
   std::uint16_t* activated = nullptr;
 };
 
-// Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B). The old value of C is added after the sum over
-// k is complete. The epilogue is that of gemm(). If `packed` is set, B consists of the n columns of `packed`
-// from problem.packed_column on, a multiple of kPackedColumnStep. problem.packed must be null. With `stored`,
-// k must be positive. Throws internal if `packed` does not match the problem, or if a condition of
+// Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), followed by the epilogue of gemm(). The old
+// value of C is added after the sum over k is complete; if `packed` is not null, B is its n columns that
+// start at problem.packed_column, a multiple of kPackedColumnStep.
+// Throws internal if problem.packed is set, if `packed` does not match the problem, or if a condition of
 // Bf16Storage is violated.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,
                const Bf16Storage& stored = {});

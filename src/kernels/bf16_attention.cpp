@@ -1,6 +1,6 @@
-// Attention in bf16 as matrix products of packed panels. A task is one key/value head of a sequence. It packs
-// the keys and values once and multiplies them by one block of queries after another. Blocks and chunks start
-// at fixed positions of the sequence, so no sum depends on the batch.
+// Attention in bf16 as matrix products of packed panels: a task packs the keys and values of one key/value
+// head of a sequence once and multiplies them by blocks of queries. All blocks start at fixed positions of
+// the sequence, so no sum depends on the batch.
 #include "kernels/bf16_attention.h"
 
 #include <algorithm>

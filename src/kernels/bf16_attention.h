@@ -1,8 +1,7 @@
-// Attention in bf16, with the formula of attention.h. Queries, keys, values, attention weights and, in the
-// backward pass, their gradients are rounded to bf16 for the products of bf16.h. Scores, softmax and sums are
-// f32. In the forward pass, a row's weights are divided by their sum only after the product with the values,
-// as in Dao et al. 2022. Dropout draws are those of attention_dropout.h. A result depends only on its own
-// sequence, for any number of threads.
+// Attention in bf16, with the formula of attention.h and the dropout draws of attention_dropout.h; a result
+// depends only on its own sequence, for any number of threads. Queries, keys, values, attention weights and,
+// in the backward pass, their gradients are rounded to bf16 for the products of bf16.h; scores, softmax and
+// sums are f32.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace regard::kernels {
 
-// Operands stored as bf16. They replace the f32 pointers of Attention and have the same strides. The keys of
-// all sequences are concatenated, and each pointer points to the first row of the batch.
+// Operands stored as bf16, which replace the f32 pointers of Attention and have the same strides. Each
+// pointer points to the first row of the batch; the keys of all sequences are concatenated.
 struct Bf16Operands {
   const std::uint16_t* query = nullptr;
   const std::uint16_t* key = nullptr;
@@ -24,7 +23,8 @@ struct Bf16Operands {
 // and if head_dim and value_dim are positive.
 bool bf16_attention_supports(const Attention& problem);
 
-// Compute operands.out, and problem.lse unless it is null.
+// Compute operands.out, and problem.lse unless it is null. A row's attention weights are divided by their sum
+// only after the product with the values, as in Dao et al. 2022.
 void bf16_attention_forward(ThreadPool& pool, const Attention& problem, const Bf16Operands& operands);
 
 // Compute (overwrite) the gradients of queries, keys and values. Requires the forward pass's out and lse.

@@ -1,5 +1,5 @@
-// Division of the work into units: a block of queries of one sequence and one key/value head, with all query
-// heads of its group.
+// Division of the work into units. A unit is a block of queries of one sequence, with all query heads that
+// use the same key/value head.
 #include "kernels/bf16_paged_attention.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPagedRows = 64, kPagedRowsOfLongText = 16, kManyPagedKeys = 4096;
 constexpr double kPagedWorkForThreads = 400e3;  // number of multiply-adds; below it, one thread is faster
 
-// Return the number of queries of a unit. A row is one query of one head.
+// Return the number of queries in a unit of work. A unit has one row per query and query head.
 std::int64_t queries_of_unit(const Attention& problem, std::int64_t keys) {
   const std::int64_t rows = keys > kManyPagedKeys ? kPagedRowsOfLongText : kPagedRows;
   return std::max<std::int64_t>(1, rows / (problem.heads / problem.kv_heads));
@@ -29,7 +29,7 @@ std::int64_t most_keys(const Attention& problem) {
   return most;
 }
 
-// Arrays of a unit in a worker's scratch buffer. Rows are padded to whole tiles.
+// Arrays for one unit of work, in a worker's scratch buffer. Rows are padded to whole tiles.
 struct Room {
   std::uint16_t *query, *weights, *tiles;
   float *scores, *out;
@@ -39,7 +39,7 @@ struct Room {
     Pieces pieces(memory);
     const std::int64_t group = problem.heads / problem.kv_heads;
     const std::int64_t rows = round_up(queries_of_unit(problem, keys) * group, kBf16Rows);
-    // A unit reads whole pages: at most padded_steps(keys) rows.
+    // The pages of a unit contain at most padded_steps(keys) keys.
     const std::int64_t width = padded_steps(keys), dims = padded_steps(problem.head_dim);
     query = pieces.take<std::uint16_t>(rows * dims);
     weights = pieces.take<std::uint16_t>(rows * width);
@@ -50,7 +50,8 @@ struct Room {
   }
 };
 
-// The queries of a unit, and the pages with the keys that any of them may attend to.
+// A unit of work: a range of queries, and the range of pages that contains every key to which one of these
+// queries may attend.
 class Unit {
  public:
   Unit(const Attention& problem, const AttentionSequence& sequence, std::int64_t kv_head, Range queries)
@@ -116,9 +117,8 @@ class Unit {
     path_.multiply(block);
   }
 
-  // Compute the attention weights of a row from its scores: rounded to bf16, and not yet divided by their
-  // sum. Also set the row's log-sum-exp. Store the factor of the output, 1 / sum or 0, in the row's first
-  // score, which is no longer needed.
+  // Compute a row's log-sum-exp and its attention weights. The weights are rounded to bf16 and not yet
+  // divided by their sum.
   void finish_scores(const Room& room, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);
@@ -130,6 +130,7 @@ class Unit {
       std::fill_n(weights, first, std::uint16_t{0});
       const float scale = apply_rule(scores + first, own, query, head);
       sum = path_.softmax_row({scores + first, weights + first, own.size(), width_ - first, scale});
+      // multiply_values() multiplies the output by this factor; the scores are no longer needed
       scores[0] = sum.sum > 0.0f ? 1.0f / sum.sum : 0.0f;
     } else {
       std::fill_n(out(row), problem_.value_dim, 0.0f);
@@ -139,8 +140,8 @@ class Unit {
           sum.sum > 0.0f ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
   }
 
-  // Apply the softcap, bias and mask, if any, to the scores of the keys `own`. Return the factor that the
-  // softmax must still apply to the scores. It is 1 if this function has applied the scale.
+  // Apply the softcap, bias and mask, if any, to the scores of the keys `own`. Return the factor by which the
+  // softmax must multiply the scores: 1 if this function has already applied the scale.
   float apply_rule(float* scores, Range own, std::int64_t query, std::int64_t head) const {
     if (problem_.softcap == 0.0f && problem_.bias == nullptr && problem_.mask == nullptr)
       return problem_.scale;
@@ -216,8 +217,8 @@ void bf16_paged_attention(ThreadPool& pool, const Attention& problem) {
   const auto turn = pool.take_turn();
   const bool threaded = turn.owns_lock() && pool.size() > 1 && work_of(problem) >= kPagedWorkForThreads;
   if (threaded) pool.reserve_scratch(bytes);
-  // The last blocks are computed first, because they have the most keys if attention is causal. Adjacent
-  // heads are adjacent in memory.
+  // The last blocks of queries are computed first, because they have the most keys if attention is causal.
+  // Consecutive units use adjacent heads, whose keys are adjacent in memory.
   Runs runs(heads * blocks, threaded ? pool.size() : 1);
   const auto take = [&](std::int64_t, int worker) {
     const Room room(problem, keys, pool.scratch(worker, bytes));

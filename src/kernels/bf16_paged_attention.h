@@ -1,19 +1,17 @@
 // Attention in bf16 for inference, with the formula of attention.h: the forward pass over keys and values in
-// bf16 pages (bf16_pages.h). Queries and attention weights are rounded to bf16 for the products of bf16.h.
-// Scores, softmax and sums are f32. A row's weights are divided by their sum only after the product with the
-// values.
+// bf16 pages (bf16_pages.h). Queries and attention weights (before the division by their sum) are rounded to
+// bf16 for the products of bf16.h; scores, softmax and sums are f32.
 //
-// Keys are processed in blocks of 32 from the sequence's first key. The result of a query depends only on its
-// own row and on the keys that it may attend to. It is therefore bit-identical for any number of queries in
-// the call.
+// Keys are processed in blocks of 32 from the sequence's first key. The result of a query therefore depends
+// only on its own row and on the keys that it may attend to, not on the other queries in the call.
 #pragma once
 
 #include "kernels/attention.h"
 
 namespace regard::kernels {
 
-// Compute problem.out, and problem.lse unless it is null. Every sequence must have pages with `bf16` set.
-// Dropout is ignored.
+// Compute problem.out, and problem.lse unless it is null; dropout is ignored. Every sequence must have pages
+// with `bf16` set.
 void bf16_paged_attention(ThreadPool& pool, const Attention& problem);
 
 }  // namespace regard::kernels

@@ -1,6 +1,6 @@
-// Cache pages of keys and values in bf16. A page holds kBf16PageRows rows, packed as operand B of the
-// products of bf16_table.h. Attention therefore multiplies by a page without copying it. The parts of a page
-// are, for each key/value head:
+// Cache pages of keys and values in bf16. A page contains kBf16PageRows rows, packed as operand B of the
+// products of bf16_table.h, so attention multiplies by a page without copying it. For each key/value head, a
+// page contains
 //   keys: one panel with the rows as columns and head_dim as steps of k;
 //   values: panels of at most kBf16PanelColumns features, with the rows as steps.
 // Sizes that are not whole tiles are padded with zeros.
@@ -22,8 +22,8 @@ struct Bf16PageShape {
   std::int64_t heads = 0;  // key/value heads
   std::int64_t head_dim = 0, value_dim = 0;
 
-  // key_numbers() and value_numbers() return the number of bf16 numbers of one head. key_floats() and
-  // value_floats() return the size of all heads in floats.
+  // key_numbers() and value_numbers() return the number of bf16 numbers per head, padding included.
+  // key_floats() and value_floats() return the size in floats of the keys or values of all heads.
   std::int64_t key_numbers() const { return round_up(head_dim, kBf16Steps) * kBf16PageRows; }
   std::int64_t value_numbers() const { return round_up(value_dim, kBf16Columns) * kBf16PageRows; }
   std::int64_t key_floats() const { return heads * key_numbers() / 2; }
@@ -37,9 +37,9 @@ struct Bf16PageRows {
   std::int64_t count = 0;
 };
 
-// Round rows to bf16 and write them to a page, starting at row `first`. `keys` and `values` point to the
-// page's parts and must be 64-byte aligned. If `first` is 0, all rows after the last written row are set to
-// zero. May be called inside a task of a pool.
+// Round rows to bf16 and write them to a page, starting at row `first`; if `first` is 0, set all rows after
+// the last written row to zero. `keys` and `values` point to the keys and values in the page and must be
+// 64-byte aligned.
 void write_bf16_page(const Bf16PageShape& shape, float* keys, float* values, std::int64_t first,
                      const Bf16PageRows& rows);
 

@@ -16,7 +16,8 @@ inline std::int64_t padded_steps(std::int64_t k) {
 
 constexpr std::int64_t kCacheLine = 64;  // size of a cache line in bytes
 
-// Allocates aligned pieces of a buffer. If the buffer is null, the class only counts the required bytes.
+// Divides a buffer into aligned arrays. If the buffer is null, take() returns null and only counts the
+// required bytes.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}
@@ -59,14 +60,14 @@ struct Panels {
   }
 };
 
-// Arguments of C = A B or C += A B for a range of columns of B. The sum covers `steps` elements of the inner
-// dimension, starting at first_step, which is a multiple of kBf16Steps. Whole panels are written.
+// Arguments of C = A B or C += A B for a range of columns of B, summed over `steps` elements of the inner
+// dimension. All columns of each panel that overlaps the range are written to C.
 struct PanelProduct {
   Bf16Tiles a;  // [rows, steps]
   std::int64_t rows = 0;
-  Range columns;  // columns.begin is a multiple of kBf16PanelColumns
-  std::int64_t first_step = 0, steps = 0;
-  float* c = nullptr;  // points to the element in row 0 and column columns.begin
+  Range columns;                           // columns.begin is a multiple of kBf16PanelColumns
+  std::int64_t first_step = 0, steps = 0;  // first_step is a multiple of kBf16Steps
+  float* c = nullptr;                      // points to the element in row 0 and column columns.begin
   std::int64_t ldc = 0;
   bool accumulate = false;
 
@@ -99,7 +100,8 @@ inline Bf16Source f32_source(const float* data, std::int64_t line_stride, std::i
   return source;
 }
 
-// Return `source` in place as operand A if the path can read it unpacked; otherwise pack it into `memory`.
+// Return operand A: a view of `source` if `path` can multiply it unpacked, otherwise a packed copy in
+// `memory`.
 inline Bf16Tiles tiles_of(const Bf16Table::Path& path, const Bf16Source& source, std::uint16_t* memory) {
   if (path.reads_rows && source.stored != nullptr && source.step_stride == 1 &&
       source.lines % kBf16Rows == 0 && source.steps % kBf16Steps == 0)

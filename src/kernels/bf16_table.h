@@ -15,8 +15,8 @@ namespace regard::kernels {
 constexpr std::int64_t kBf16Rows = 16, kBf16Columns = 16, kBf16Steps = 32, kBf16PanelColumns = 48;
 static_assert(kPackedColumnStep % kBf16PanelColumns == 0);
 
-// A matrix [lines, steps] in memory. Element (line, step) is data[line · line_stride + step · step_stride];
-// one of the strides is 1. The lines are rows of A or columns of B.
+// A matrix [lines, steps] in memory, whose lines are rows of A or columns of B. Element (line, step) is
+// data[line · line_stride + step · step_stride]; one of the strides is 1.
 struct Bf16Source {
   const float* data = nullptr;
   const std::uint16_t* stored = nullptr;  // elements stored as bf16; replaces data if not null
@@ -24,8 +24,8 @@ struct Bf16Source {
   std::int64_t lines = 0, steps = 0;
 };
 
-// Operand A of a block, in tiles. Distances are in elements. If Path::reads_rows, it may also be an unpacked
-// bf16 matrix whose sizes are multiples of the sizes of a tile.
+// Operand A of a block, in tiles; distances are in elements. If Path::reads_rows, operand A may also be an
+// unpacked bf16 matrix whose sizes are multiples of the sizes of a tile.
 struct Bf16Tiles {
   const std::uint16_t* data = nullptr;
   std::int64_t line = kBf16Steps;  // distance from one row of a tile to the next
@@ -48,13 +48,13 @@ struct Bf16Dropout {
   const std::int32_t* position = nullptr;
 };
 
-// Operand B of a block, in cache pages (bf16_pages.h). Part i of B is at `at[i] + offset`. If along_columns,
-// B consists of `count` parts, each of which is a panel of block.columns columns; their results are adjacent
-// in C. Otherwise, B is one panel, and each part is one block of its steps.
+// Operand B of a block, divided over cache pages (bf16_pages.h): part i of B starts at `at[i] + offset`.
 struct Bf16PageParts {
   const float* const* at = nullptr;
   std::int64_t offset = 0;  // in floats
-  std::int64_t count = 0;
+  std::int64_t count = 0;   // number of parts; used only if along_columns
+  // If true, each part is a panel of Bf16Block::columns columns, and the results of the parts are adjacent in
+  // C. If false, B is one panel, and each part contains one block of the panel's steps.
   bool along_columns = false;
 
   const std::uint16_t* part(std::int64_t i) const {
@@ -100,11 +100,11 @@ struct Bf16DrawRow {
   const DropoutDraw& dropout;
   std::uint64_t sequence_index = 0;
   std::int64_t position = 0, head = 0, first_key = 0, count = 0;
-  std::uint16_t* draws = nullptr;  // [count rounded up to kBf16DrawStep]
+  std::uint16_t* draws = nullptr;  // [count rounded up to a multiple of kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
-// Arguments of apply_rule, which changes the scores of a row in place before the softmax. It multiplies by
-// the scale, applies the softcap and adds the bias. Scores become −∞ where the mask is 0.
+// Arguments of apply_rule, which changes a row of scores in place before the softmax: it multiplies by the
+// scale, applies the softcap, adds the bias and sets the scores to −∞ where the mask is 0.
 struct Bf16ScoreRule {
   float* scores = nullptr;  // [count]
   std::int64_t count = 0;

@@ -1,8 +1,7 @@
 // Cross-entropy over logits that are computed in blocks of classes, each reduced while it is in cache. The
-// log-sum-exp combines the blocks in order, so a row's bits depend only on the row.
-//
-// With m_b the largest logit of block b, s_b = Σ exp(x − m_b) and m = max m_b:
-// lse = m + log Σ_b s_b exp(m_b − m). Label smoothing has PyTorch's definition, as in kernels/rows.h.
+// log-sum-exp (lse) combines the blocks in order, so the bits of a row's results depend only on the row. With
+// m_b the largest logit of block b, s_b = Σ exp(x − m_b) over the block and m = max m_b:
+//   lse = m + log Σ_b s_b exp(m_b − m).
 #pragma once
 
 #include <cstdint>
@@ -26,12 +25,14 @@ struct BlockedLogits {
   std::int64_t rows = 0, classes = 0;
   const std::int32_t* targets = nullptr;
   std::int32_t ignore_index = 0;  // rows with this target have loss 0 and gradient 0
-  float label_smoothing = 0.0f;
-  float factor = 1.0f;        // factor of the gradient
-  float* gradient = nullptr;  // gradient [rows, classes], which overwrites the logits; null if not needed
-  float* maximum = nullptr;   // statistic m_b; finish_blocks() overwrites it with the factor of the gradient
-  float* sum = nullptr;       // statistic s_b
-  float* gap = nullptr;       // statistic Σ (m_b − x); used with label smoothing only
+  float label_smoothing = 0.0f;   // defined as in PyTorch and in kernels/rows.h
+  float factor = 1.0f;            // the gradient is factor · (softmax − smoothed one-hot)
+  float* gradient = nullptr;      // gradient [rows, classes], which overwrites the logits; null if not needed
+  // statistic m_b, the largest logit of the block; if the gradient is needed, finish_blocks() overwrites it
+  // with factor · exp(m_b − lse)
+  float* maximum = nullptr;
+  float* sum = nullptr;           // statistic s_b = Σ exp(x − m_b)
+  float* gap = nullptr;           // statistic Σ (m_b − x); used with label smoothing only
   float* target_logit = nullptr;  // [rows]
   float* loss = nullptr;          // [rows]
 };
@@ -39,17 +40,18 @@ struct BlockedLogits {
 // Rows [begin, end) of one block of classes.
 struct LogitsTile {
   std::int64_t block = 0, begin = 0, end = 0;
-  // logits [end − begin, columns of the block]; if the gradient is needed, they are part of
+  // logits [end − begin, columns of the block]; if the gradient is needed, they are stored in
   // BlockedLogits::gradient
   float* logits = nullptr;
   std::int64_t stride = 0;
 };
 
-// Compute statistics and target logits; if the gradient is needed, replace x with exp(x − m_b). Runs on the
-// calling thread.
+// Compute statistics and target logits; if the gradient is needed, replace each logit x with exp(x − m_b),
+// where m_b is the block's largest logit in the row. Runs on the calling thread.
 void summarise_block(const BlockedLogits& problem, const LogitsTile& tile);
 
-// Compute the losses and, if it is needed, the gradient. Call it after summarise_block() of all blocks.
+// Compute the losses and, if problem.gradient is not null, the gradient. Requires that summarise_block() was
+// called for all blocks.
 void finish_blocks(ThreadPool& pool, const BlockedLogits& problem);
 
 }  // namespace regard::kernels

@@ -5,13 +5,13 @@
 
 namespace regard::kernels {
 
-// Compute log_p = log softmax of each row of logits [rows, columns]. A row that contains NaN
-// or +∞, or only −∞, gives NaN in all columns.
+// Compute log_p = log softmax of each row of logits [rows, columns]. The result is NaN in all columns of a
+// row that contains NaN or +∞, or only −∞.
 void ctc_log_softmax(const float* logits, std::int64_t rows, std::int64_t columns, double* log_p);
 
 // One step of the forward or backward recursion over all states:
 //   sums[s] = log(exp(a[s]) + exp(b[s]) + exp(c[s] + skip[s])),   to[s] = sums[s] + emission[s].
-// No input is NaN or +∞. `to` may not overlap the inputs. sums may be null.
+// No input may be NaN or +∞, and `to` must not overlap the inputs; `sums` may be null.
 struct CtcStep {
   std::int64_t states = 0;
   const double *a = nullptr, *b = nullptr, *c = nullptr, *skip = nullptr, *emission = nullptr;

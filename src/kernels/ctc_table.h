@@ -1,4 +1,4 @@
-// Function table of the CTC family.
+// Function table of the CTC loss (kernels/ctc.h).
 #pragma once
 
 #include "kernels/ctc.h"

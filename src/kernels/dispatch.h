@@ -1,8 +1,8 @@
-// Run-time dispatch of a family of kernels. The family's file in src/kernels/simd/ is compiled once per
-// instruction set and defines
-//   namespace regard::kernels::REGARD_ISA { const FamilyTable family_table; }
-// where FamilyTable is a struct of function pointers. The family's file in src/kernels/ contains
-// REGARD_KERNEL_TABLE(FamilyTable, family_table) once and calls dispatch_family_table().
+// Run-time dispatch of kernels through a struct of function pointers, such as GemmTable. A file in
+// src/kernels/simd/ is compiled once per instruction set and defines
+//   namespace regard::kernels::REGARD_ISA { const GemmTable gemm_table; }
+// A file in src/kernels/ contains REGARD_KERNEL_TABLE(GemmTable, gemm_table) once and calls
+// dispatch_gemm_table(), which returns the table of the active instruction set.
 #pragma once
 
 #include "kernels/isa.h"

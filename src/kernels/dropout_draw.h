@@ -1,6 +1,5 @@
-// The random draw of dropout. A draw has 16 bits, so one Philox block serves eight values; it is compared
-// with the rate in units of 1/65536. Kept values are scaled by the inverse of the exact keep probability,
-// which preserves the mean.
+// The random draw of dropout, a number of 16 bits that is compared with the rate in units of 1/65536. Values
+// that are not dropped are divided by the exact keep probability, which preserves the mean.
 #pragma once
 
 #include <cstdint>

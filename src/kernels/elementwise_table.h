@@ -1,4 +1,4 @@
-// Function table of the element-wise family. Each function runs on the calling thread.
+// Function table of the element-wise kernels. Each function runs on the calling thread.
 #pragma once
 
 #include "kernels/dropout_draw.h"

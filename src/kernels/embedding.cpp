@@ -1,6 +1,5 @@
-// Embedding look-up and its gradient. For the gradient, a stable radix sort orders the rows by id and keeps
-// the order of the rows of each id. The rows of one id are summed within one task. So no two tasks write to
-// the same row of the table, and results do not depend on the division into tasks.
+// Embedding look-up and its gradient. For the gradient, a stable radix sort orders the rows by id, and one
+// task sums all rows of an id, so results do not depend on the division into tasks.
 #include <algorithm>
 #include <utility>
 

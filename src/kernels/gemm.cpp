@@ -28,8 +28,8 @@ constexpr std::int64_t kRowsToWidenFor = 16;
 // maximum number of rows of a tile if B has 16-bit elements, which are widened once per tile
 constexpr std::int64_t kRowsOfWidened = 192;
 
-// Prefetch distance, in floats, for a weight that is read once. The prefetched address may be in the next
-// panel.
+// Prefetch distance, in floats, for a packed B that is read only once. The prefetched address may be in the
+// next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
 // Products with fewer multiply-adds run on one thread, which is faster.
@@ -113,8 +113,8 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // Return the scratch memory of the worker. The caller's scratch memory follows the memory shared by all
-  // workers.
+  // Return `floats` floats of the worker's scratch memory. The scratch memory of the calling thread contains
+  // the packed B of multiply_phase(), which all workers read, before these floats.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);
@@ -204,19 +204,20 @@ class Product {
                     own_scratch(worker, floats));
     };
     if (panels.halves == nullptr) return for_each(row_tiles * column_tiles, multiply);
-    // A tile prefetches the next panel, so each thread gets a range of adjacent tiles.
+    // Multiplying a tile prefetches the next panel, so each thread gets a range of adjacent tiles.
     Runs runs(row_tiles * column_tiles, threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t task) { multiply(task, worker); });
     });
   }
 
-  // Compute the product in one pass over the weight. A tile covers a group of `panels` panels, and each
-  // thread gets a range of adjacent groups. For each tile, call prepare(tile, columns), which sets the
-  // location of the panels in `tile`, and then multiply(tile).
+  // Compute the product with one tile per group of `panels` panels, so that B is read from memory only once.
+  // For each tile, call prepare(tile, columns), which sets the location of the panels in `tile`, and then
+  // multiply(tile).
   template <class Prepare>
   void stream_panels(void (*multiply)(const GemmBlock&), std::int64_t panels, const Prepare& prepare) {
     const std::int64_t width = panels * table_.tile_columns;
+    // each thread gets a range of adjacent groups
     Runs runs(ceil_divide(problem_.n, width), threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t group) {
@@ -228,7 +229,7 @@ class Product {
     });
   }
 
-  // Multiply at most table_.tile_rows rows. Reading the weight from memory limits the speed.
+  // Multiply at most table_.tile_rows rows by packed f32 panels. Reading B from memory limits the speed.
   void multiply_streamed(const Panels& panels) {
     stream_panels(table_.multiply, 1, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -248,7 +249,8 @@ class Product {
     return packs_a() ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
 
-  // Add one cache line per sliver. Slivers at multiples of 4 KiB would map to the same few L1 sets.
+  // Return the stride between slivers [k, tile_rows] of packed A. One cache line is added, because slivers at
+  // multiples of 4 KiB would map to the same few L1 sets.
   std::int64_t sliver_floats(std::int64_t k) const { return table_.tile_rows * k + 16; }
 
   void multiply_few_rows() {
@@ -287,7 +289,7 @@ class Product {
   }
 
   // Division of packing into tasks. If B is transposed, a task packs complete columns, because their source
-  // rows are contiguous. Otherwise, a task packs some steps of k of several panels.
+  // rows are contiguous; otherwise, a task packs some steps of k of several panels.
   struct PackTasks {
     std::int64_t panels = 1, steps = 0;  // number of panels in a task, and of steps of k in a task
     std::int64_t across = 0, along = 0;  // number of tasks across the panels, and of tasks along k

@@ -1,6 +1,6 @@
-// Matrix products. Every element of C is one chain of fused multiply-adds in the order of k, starting from
-// zero or from the value in C, regardless of shape, number of threads and blocking. Its bits depend only on
-// its row of A, its column of B and its initial value.
+// Matrix products in which every element of C is one chain of fused multiply-adds in the order of k, starting
+// from zero or from the value in C. The bits of an element depend only on its row of A, its column of B and
+// its initial value, not on the shape, the number of threads or the blocking.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum class Activation : std::uint8_t {
   quick_gelu,  // x σ(1.702 x), as in CLIP
 };
 
-// Operations on an element after its sum over k is complete, in this order. Each is optional:
-// add bias[column]; store the result to `pre`; apply the activation; add residual.
+// Optional operations on each element of C after its sum over k is complete, in this order: add bias[column];
+// store the result to `pre`; apply the activation; add residual.
 struct Epilogue {
   const float* bias = nullptr;  // [n]
   float* pre = nullptr;  // output [m, n], row stride ldc: the values before the activation; may be null
@@ -57,20 +57,20 @@ struct Gemm {
   const float* b = nullptr;  // [k, n], row stride ldb; [n, k] if transpose_b
   std::int64_t ldb = 0;
   bool transpose_b = false;
-  const PackedMatrix* packed = nullptr;  // packed B, used instead of b
-  std::int64_t packed_column = 0;        // B is n columns of `packed` starting at this column
-  float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
+  // Packed B, used instead of b. transpose_a must be false if the elements have 16 bits or are i8; for i8,
+  // accumulate must be false too, and the rows of A are quantised first (int8.h).
+  const PackedMatrix* packed = nullptr;
+  std::int64_t packed_column = 0;  // B is n columns of `packed` starting at this column
+  float* c = nullptr;              // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
   bool accumulate = false;  // if true, add the product to the value in C
   Epilogue epilogue;
 };
 
-// Any size may be zero. With k = 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
-// If `packed` is i8, rows of A are quantised first (int8.h), and transpose_a and accumulate are not allowed.
-// Scratch memory comes from the pool (inside a task, from its worker).
-// Throws internal if `packed` has another k, too few columns or another instruction set, or if
-// kPackedColumnStep does not allow the range of columns. Also throws internal if A is transposed and `packed`
-// has 16-bit elements.
+// Compute the product that `problem` describes, with the pool's scratch memory. Any size may be zero; if k =
+// 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
+// Throws internal if `packed` has another k, too few columns or another instruction set, or if the type of
+// `packed` or kPackedColumnStep does not permit the other arguments.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -35,8 +35,8 @@ struct GemmBlock {
   // k. The unit of b_panel is then 16-bit elements.
   const std::uint16_t* halves = nullptr;
   bool brain = false;
-  // If not null, a buffer [k, tile_columns] for the widened 16-bit elements, which are widened once for all
-  // rows of the block. All of the block's columns must then be in one panel.
+  // If not null, a buffer [k, tile_columns] in which the elements of `halves` are stored as f32, converted
+  // once for all rows of the block. All of the block's columns must then be in one panel.
   float* widened = nullptr;
   // If not null, the epilogue of the whole product, which is applied after the last step of k. The block's
   // first element is (epilogue_row, epilogue_column) of C.
@@ -44,8 +44,8 @@ struct GemmBlock {
   std::int64_t epilogue_row = 0, epilogue_column = 0;
 };
 
-// Destination of panels of B or slivers of A. The i-th panel or sliver is at data + i · panel. The last panel
-// of B has `columns` rounded up to whole vectors, zero-padded.
+// Destination of panels of B or slivers of A; the i-th panel or sliver is at data + i · panel. The last panel
+// of B is padded with zero columns to whole vectors.
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;

@@ -37,8 +37,9 @@ GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size) {
   const auto [m, n, k, threads, packs_a] = size;
   GemmTiling tiling;
   tiling.k_step = choose_k_step(table, k);
-  // A tile of r rows and c columns with its parts of A and B occupies r c + (r + c) k floats. If every tile
-  // packs its part of A, wide tiles pack less often; otherwise square tiles read the least memory.
+  // A tile of r rows and c columns occupies r c + (r + c) k floats, including its parts of A and B. Square
+  // tiles read the least memory; if each tile packs its part of A, use wider tiles, so that A is packed fewer
+  // times.
   const double step = static_cast<double>(tiling.k_step);
   const double budget = 0.75 * static_cast<double>(second_level_cache_bytes()) / sizeof(float);
   const auto other_side = [&](double side) { return std::max(0.0, (budget - side * step) / (side + step)); };

@@ -23,7 +23,7 @@ namespace {
 // products with fewer multiply-adds run on one thread, which is faster
 constexpr double kWorkForThreads = 1e6;
 constexpr std::int64_t kChunkBytes = 512 << 10;  // size of a chunk of quantised rows in bytes
-constexpr std::int64_t kBlockRows = 32;          // number of rows in a block, whose sums fit in cache
+constexpr std::int64_t kBlockRows = 32;          // number of rows per block; the sums of a block fit in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 // Products of fewer rows use VNNI, which is then faster, because most of an AMX tile would be empty.
@@ -116,8 +116,8 @@ class Int8Product {
     }
   }
 
-  // Return the worker's buffer of sums. For the calling thread (worker caller_), the memory that all workers
-  // share precedes this buffer in its scratch memory.
+  // Return the worker's buffer of sums. The scratch memory of the calling thread (worker caller_) starts with
+  // the memory that all workers share; the buffer of sums comes after it.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);

@@ -25,7 +25,7 @@ enum class Int8Path : std::uint8_t {
   // 256-bit vectors; multiplies |w| by a with the sign of w, so that sums of two products fit into 16 bits
   avx2,
   avx_vnni,     // dot products of four bytes, in 256-bit vectors
-  avx512,       // the method of avx2, with 512-bit vectors
+  avx512,       // same as avx2, with 512-bit vectors
   avx512_vnni,  // dot products of four bytes, in 512-bit vectors
   amx,          // AMX tiles; products of fewer than 4 rows use avx512_vnni
 };
@@ -43,9 +43,9 @@ Int8Path active_int8_path();
 // usage if the path is not available.
 void set_int8_path(Int8Path path);
 
-// Quantise x [rows, columns], row stride `stride`, to contiguous q [rows, columns] and scale [rows]: scale =
-// max|x| / 127, q = x · (127 / max|x|), rounded to nearest, ties to even. If no |x| of a row exceeds 1e-30,
-// its scale is 0. If a value of a row is not finite, its scale is NaN.
+// Quantise each row of x [rows, columns], row stride `stride`, to contiguous q [rows, columns] and scale
+// [rows]: scale = max|x| / 127, q = x · (127 / max|x|), rounded to nearest, ties to even. The scale is 0 if
+// max|x| is below 1e-30, and NaN if a value of the row is not finite.
 void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::int64_t rows,
                    std::int64_t columns, std::int8_t* q, float* scale);
 

@@ -11,12 +11,11 @@
 
 namespace regard::kernels {
 
-// Arguments of a block, which computes the sums [rows, width] of the products of some rows of A and one panel
-// of B.
+// Arguments of a block: sums [rows, width] = A [rows, k] · B [k, width], where B is one panel.
 struct Int8Block {
   std::int64_t rows = 0;
   std::int64_t vectors = 0;  // width of the panel in vectors of the instruction set
-  std::int64_t groups = 0;   // number of steps of k, of four bytes each
+  std::int64_t groups = 0;   // number of groups of four bytes along k: k / 4, rounded up
   const std::int8_t* a = nullptr;
   std::int64_t a_stride = 0;  // stride between rows of A, in bytes
   const std::int8_t* b = nullptr;
@@ -29,7 +28,7 @@ struct RowScale {
   float step, middle;
 };
 
-// Arguments of the conversion of integer sums to elements of C.
+// Arguments for converting integer sums to elements of C.
 struct Int8Finish {
   std::int64_t rows = 0, columns = 0, width = 0;
   const std::int32_t* sums = nullptr;  // [rows, width]

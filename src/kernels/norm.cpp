@@ -49,7 +49,7 @@ void norm_backward(ThreadPool& pool, const NormBackward& problem) {
   const std::int64_t runs = (problem.rows + run - 1) / run;
   const std::int64_t stride = 2 * problem.columns;
   float* partial = reinterpret_cast<float*>(
-      // partial sums [runs, gain | bias]
+      // [runs, 2 × columns]: for each range of rows, the sums for the gain, then those for the bias
       call_scratch(static_cast<std::size_t>(runs * stride) * sizeof(float)));
   pool.parallel_for(runs, [&](std::int64_t task, int) {
     float* sums = partial + task * stride;

@@ -1,5 +1,5 @@
-// Function table of the norm family: each function processes rows [begin, end), or all rows given, on the
-// calling thread.
+// Function table of layer norm and RMS norm. Each function processes rows [begin, end), or all `rows` rows,
+// on the calling thread.
 #pragma once
 
 #include "kernels/rows.h"

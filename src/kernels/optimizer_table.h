@@ -1,4 +1,4 @@
-// Function table of the optimiser family. Each function runs on the calling thread.
+// Function table of kernels/optimizer.h. Each function runs on the calling thread.
 #pragma once
 
 #include "kernels/optimizer.h"

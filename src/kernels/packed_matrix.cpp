@@ -36,7 +36,7 @@ std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
   return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
 }
 
-// Reads columns from the parts of a source. Each column is read as padded(k) consecutive numbers.
+// Reads columns of a MatrixSource, each as padded(k) consecutive numbers.
 class ColumnReader {
  public:
   explicit ColumnReader(const MatrixSource& source)
@@ -44,8 +44,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // Return a pointer to the columns if all are in one part and each is stored contiguously in whole 32-bit
-  // lanes. Otherwise return null. Set `stride` to the distance between columns, in lanes.
+  // Return a pointer to the columns and set `stride` to the distance between columns, in 32-bit lanes. Return
+  // null unless all of the columns are in one MatrixPart and each is stored contiguously in whole lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -100,9 +100,9 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// De-interleave an f16 panel. Before: for each column, the elements of steps k and k + 1 are adjacent. After:
-// a vector of the elements of step k is followed by the vector of step k + 1, as the conversion in
-// simd/gemm_half.h requires.
+// De-interleave an f16 panel for the conversion in simd/gemm_half.h. Before, each column's elements of two
+// consecutive steps of k are adjacent; after, the vector of the first step is followed by the vector of the
+// second step.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];
@@ -166,7 +166,7 @@ void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float fac
 
 void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
                  float* y) {
-  const bool brain = matrix.type() == WeightType::bf16;  // in bf16 panels, two steps share a 32-bit lane
+  const bool brain = matrix.type() == WeightType::bf16;  // in bf16 panels, two steps of k share a 32-bit lane
   const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
                      (brain ? 2 * column.place
@@ -246,7 +246,7 @@ void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   });
 }
 
-// Pack all panels of a matrix of make_packed_for_bf16().
+// Pack all panels of a matrix that make_packed_for_bf16() returned.
 void fill_for_bf16(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   const Bf16Table::Path& path = bf16_functions().of[static_cast<int>(active_bf16_path())];
   const ColumnReader reader(source);

@@ -16,8 +16,8 @@
 namespace regard::kernels {
 
 // Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to the
-// product with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127. The rows of the other
-// operand are then quantised too, and sums are exact integers (int8.h).
+// product with the widened matrix; an i8 weight is q · scale[column] with |q| ≤ 127, and int8.h describes its
+// products.
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {
@@ -42,7 +42,7 @@ struct MatrixSource {
   std::int64_t k = 0;
   bool transposed = false;
   std::span<const MatrixPart> parts;
-  // bf16 packs for the products of bf16.h and requires WeightType::bf16
+  // bf16 selects the layout for the products of bf16.h; it requires WeightType::bf16
   Precision precision = Precision::f32;
 };
 
@@ -80,8 +80,8 @@ class PackedMatrix {
 // Throws internal if there are several parts that are not transposed.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
-// Return the error (internal) for a matrix that does not fit a product: the product needs `k` rows, and whole
-// panels of the active instruction set up to the column `end`.
+// Return the error (internal) for a matrix that does not fit a product. The product needs a matrix with `k`
+// rows and at least `end` columns, in whole panels of the active instruction set.
 Error mismatch_of(const PackedMatrix& packed, std::int64_t k, std::int64_t end);
 
 // Unpack columns to rows of y [rows, k] in f32: y[row] = factor · column ids[row]. The caller checks the ids.

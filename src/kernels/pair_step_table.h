@@ -1,4 +1,4 @@
-// Function table of the word-vector family.
+// Function table of kernels/pair_step.h.
 #pragma once
 
 #include "kernels/pair_step.h"

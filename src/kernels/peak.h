@@ -9,8 +9,8 @@ namespace regard::kernels {
 // calling thread. Return the number of floating-point operations (two per multiply-add).
 std::int64_t multiply_add_in_registers(std::int64_t rounds);
 
-// Return the sum of x [count]. Uses several independent sums, so that memory bandwidth limits the speed.
-// `count` is a multiple of 1024.
+// Return the sum of x [count], where `count` is a multiple of 1024. Several independent sums are computed, so
+// that memory bandwidth limits the speed.
 float sum_of(const float* x, std::int64_t count);
 
 }  // namespace regard::kernels

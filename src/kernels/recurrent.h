@@ -53,8 +53,8 @@ struct RecurrentStepBackward {
   // Gradients of `out` and `cells` from later operations, in token order; null means zero.
   const float* out_gradient = nullptr;
   const float* cell_gradient = nullptr;
-  // Gradient of the state, in step order. As input, it is the gradient of the state after the step. As
-  // output, it is the gradient of the state before the step, without the part that passes through s.
+  // Step order. On input, the gradient of the state after the step; on output, the gradient of the state
+  // before the step, without the part that passes through s.
   float* dh = nullptr;
   float* dc = nullptr;
   float* dx = nullptr;           // [tokens, gates × hidden], token order; overwritten

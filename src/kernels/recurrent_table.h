@@ -1,4 +1,4 @@
-// Function table of the recurrent family. Each function computes rows [begin, end) on the calling thread.
+// Function table of kernels/recurrent.h. Each function computes rows [begin, end) on the calling thread.
 #pragma once
 
 #include "kernels/recurrent.h"

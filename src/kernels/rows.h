@@ -1,7 +1,6 @@
-// Row-wise and element-wise kernels on plain pointers. Arrays are [rows, columns] with contiguous rows unless
-// a stride is given. The result of a row depends only on that row. Sums within a row use a fixed number of
-// accumulators and one reduction tree for every length; the last elements use masked vectors, not scalar
-// loops.
+// Row-wise and element-wise kernels on arrays [rows, columns], whose rows are contiguous unless a stride is
+// given. The result of a row depends only on that row; sums within a row use the same accumulators and the
+// same reduction tree for every length, and masked vectors, not scalar loops, for the last elements.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,8 @@ void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, flo
 // Compute lse[row] = log Σ exp x[row, ·], which is −∞ for a row of −∞.
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
 
-// Find the k largest entries of each row, largest first; of equal entries, the leftmost is first. `values`
-// and `indices` are [rows, k]. NaN and −∞ are excluded; missing entries have value −∞ and index −1.
+// Find the k largest entries of each row, largest first; of equal entries, the leftmost is first. NaN and −∞
+// are excluded; missing entries of `values` and `indices` [rows, k] are −∞ and −1.
 void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
            float* values, std::int32_t* indices);
 
@@ -58,7 +57,7 @@ struct NormBackward {
   const float* dy = nullptr;
   float* dx = nullptr;  // gradient of x; overwritten, or added to if accumulate_dx is set
   bool accumulate_dx = false;
-  // Gradients [columns] of gain and bias. Sums over fixed chunks of rows are added to them. Null means not
+  // Gradients [columns] of gain and bias, to which sums over fixed chunks of rows are added; null if not
   // needed.
   float* gain_gradient = nullptr;
   float* bias_gradient = nullptr;
@@ -82,12 +81,13 @@ void activate_backward(ThreadPool& pool, Activation activation, const float* x, 
 void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
               float* bias_gradient);
 
-// Dropout of x [rows, columns]: an element is dropped with probability `rate`, and kept elements are scaled
-// (see dropout_draw.h). The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row],
-// position[row], column / 8)), so it does not depend on how rows are batched. y = dropout(x) + residual; y
-// may be x or the residual. The backward pass applies the same function to dy.
+// Arguments of y = dropout(x) + residual for x [rows, columns]; y may be x or the residual. The backward pass
+// applies the same function to dy.
 struct Dropout {
+  // The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row], position[row],
+  // column / 8)), so it does not depend on how rows are batched.
   RandomKey key;
+  // probability of dropping an element; the other elements are scaled as in dropout_draw.h
   float rate = 0.0f;
   const std::uint64_t* sequence_index = nullptr;  // [rows]
   const std::int32_t* position = nullptr;         // [rows]
@@ -105,9 +105,9 @@ void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, st
 void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* ids, std::int64_t rows,
                         std::int64_t columns, std::int64_t vocabulary, float factor, float* table_gradient);
 
-// Compute the cross-entropy of logits [rows, classes] with PyTorch's definition of label smoothing s: (1 − s)
-// · (−log p_target) + s · mean over classes of −log p. Rows whose target is ignore_index have loss 0 and
-// gradient 0. Writes loss [rows], one loss per row without averaging, and lse [rows].
+// Compute loss [rows], the cross-entropy of each row of logits [rows, classes], and lse [rows]. With label
+// smoothing s, as in PyTorch, the loss is (1 − s) · (−log p_target) + s · mean over classes of −log p; rows
+// whose target is ignore_index have loss 0 and gradient 0.
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse);
@@ -119,8 +119,8 @@ void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* 
                             float* logits_gradient);
 
 // Rotate the first `rotary_dim` features of each head of x [rows, heads × head_dim] in place (Su et al.
-// 2021). cosine and sine: [positions, rotary_dim / 2]. Pairs are (2i, 2i + 1) if `interleaved`, else (i, i +
-// rotary_dim / 2). `inverse` rotates back (the backward pass).
+// 2021); `inverse` rotates back, for the backward pass. The pairs are (2i, 2i + 1) if `interleaved`, else (i,
+// i + rotary_dim / 2); cosine and sine are [positions, rotary_dim / 2].
 void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, std::int64_t heads,
             std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
             const float* sine, bool interleaved, bool inverse);

@@ -66,8 +66,8 @@ void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows
 
 namespace {
 
-// Maximum k for which SoftmaxTable::top_k is used. That function inserts into a sorted list in time O(columns
-// · k). For a larger k, select_largest() is faster.
+// Maximum k for SoftmaxTable::top_k, which inserts into a sorted list in time O(columns · k). For a larger k,
+// select_largest() is faster.
 constexpr std::int64_t kMostInserted = 128;
 
 // Find the k largest entries as SoftmaxTable::top_k does, in time O(columns + k log k). `order` is scratch

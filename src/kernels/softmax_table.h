@@ -1,5 +1,5 @@
-// Function table of the softmax family: each function processes all rows, or one row for top_k, on the
-// calling thread.
+// Function table of softmax, log-sum-exp, top-k and cross-entropy. Each function processes all rows (top_k:
+// one row) on the calling thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale, in double. Several
-// transforms are computed together, one per lane: element i of lane l is at i · kSpectrumLanes + l. A lane's
-// results do not depend on the other lanes. All functions run on the calling thread.
+// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale, in double, on the
+// calling thread. Several independent transforms are computed together, one per lane: element i of lane l is
+// at i · kSpectrumLanes + l.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,15 @@ namespace regard::kernels {
 
 constexpr std::int64_t kSpectrumLanes = 8;
 
-// One stage of Stockham's algorithm (Cochran et al. 1967). It computes groups · stride transforms of size
-// `radix` and multiplies their results by exp(−2πi q r / (radix · groups)). from and to: [radix · groups ·
-// stride, lanes].
+// One stage of Stockham's algorithm (Cochran et al. 1967): groups · stride transforms of size `radix`. Result
+// r of a transform in group q is multiplied by exp(−2πi q r / (radix · groups)).
 struct FourierStage {
   std::int64_t radix, groups, stride;
   const double *cosine, *sine;        // [groups, radix]: cosine and sine of −2π q r / (radix · groups)
   const double *root_cos, *root_sin;  // [radix]: cosine and sine of −2π j / radix
-  const double *from_real, *from_imaginary;
-  double *to_real, *to_imaginary;
-  // [2, radix, lanes]: memory for a radix other than 2, 4 and 5; otherwise null
+  const double *from_real, *from_imaginary;  // [radix · groups · stride, lanes]
+  double *to_real, *to_imaginary;            // [radix · groups · stride, lanes]
+  // [2, radix, lanes]: scratch memory for a radix other than 2, 4 and 5; otherwise null
   double* points;
 };
 void fourier_stage(const FourierStage& stage);
@@ -29,13 +28,14 @@ struct MelEnergies {
   std::int64_t size = 0;                               // size of the transform
   const double *real = nullptr, *imaginary = nullptr;  // transform [size, lanes]
   std::int64_t filters = 0;
-  // Filter m has the weights [offsets[m], offsets[m + 1]) of `weights`, for the bins from first[m] on.
+  // The weights of filter m are elements [offsets[m], offsets[m + 1]) of `weights`. They belong to
+  // consecutive frequency bins, starting at bin first[m].
   const std::int64_t *first = nullptr, *offsets = nullptr;
   const double* weights = nullptr;
   double floor = 0;         // smaller energies are replaced by this number
-  double log_factor = 1;    // factor of the natural logarithm
+  double log_factor = 1;    // factor by which the natural logarithm is multiplied
   bool rounds = false;      // round the spectrum to f32
-  double* power = nullptr;  // memory [size / 2 + 1, 2, lanes]
+  double* power = nullptr;  // scratch memory [size / 2 + 1, 2, lanes]
   std::int64_t frames = 0;  // number of frames to write, at most 2 · lanes
   float* to = nullptr;      // [frames, filters]
 };

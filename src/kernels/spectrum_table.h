@@ -1,4 +1,4 @@
-// Function table of the spectrum family.
+// Function table of kernels/spectrum.h.
 #pragma once
 
 #include "kernels/spectrum.h"

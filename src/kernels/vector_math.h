@@ -1,4 +1,4 @@
-// The elementary functions of simd/math.h on arrays, with the active instruction set. For tests, benchmarks
+// The elementary functions of simd/math.h on arrays, with the active instruction set, for tests, benchmarks
 // and code outside the kernels. simd/math.h states their error bounds.
 #pragma once
 

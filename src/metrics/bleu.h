@@ -16,7 +16,7 @@ enum class BleuSmoothing {
   none,   // an order without a match has precision 0
   floor,  // count `smoothing_value` matches for an order without a match. Default: 0.1
   add_k,  // add `smoothing_value` to the numbers of matches and n-grams of every order above 1. Default: 1
-  exp,    // count 1/2, 1/4, … matches for successive orders without a match
+  exp,    // count 1/2 match for the first order without a match, 1/4 for the next, …
 };
 
 struct BleuOptions {

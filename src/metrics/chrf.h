@@ -14,7 +14,7 @@ struct ChrfOptions {
   int beta = 2;        // weight of recall relative to precision
   bool lowercase = false;
   bool whitespace = false;         // count white space as characters too
-  bool epsilon_smoothing = false;  // average the F-scores of the orders, instead of precision and recall
+  bool epsilon_smoothing = false;  // average F over the n-gram orders, instead of precision and recall
 };
 
 // Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; each line uses the reference with

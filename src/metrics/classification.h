@@ -23,7 +23,7 @@ ClassCounts count_labels(std::span<const std::uint8_t> predicted, std::span<cons
                          std::int32_t labels);
 
 struct PrecisionRecall {
-  double precision = 0, recall = 0, f1 = 0;  // each is 0 if its denominator is 0
+  double precision = 0, recall = 0, f1 = 0;  // a value is 0 if its denominator is 0
   std::int64_t support = 0;                  // number of occurrences among the true values
 };
 std::vector<PrecisionRecall> by_class(const ClassCounts& counts);

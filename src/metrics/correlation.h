@@ -5,9 +5,9 @@
 
 namespace regard::metrics {
 
-// Return Pearson's linear correlation, or Spearman's (1904), which is Pearson's correlation of the ranks.
-// Tied values have their mean rank. The result is NaN if there are fewer than two values or one list is
-// constant. Throws usage if the lengths differ.
+// Return Pearson's linear correlation, or Spearman's (1904): Pearson's correlation of the ranks, with the
+// mean rank for tied values. The result is NaN if there are fewer than two values or one list is constant.
+// Throws usage if the lengths differ.
 double pearson(std::span<const double> x, std::span<const double> y);
 double spearman(std::span<const double> x, std::span<const double> y);
 

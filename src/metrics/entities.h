@@ -21,9 +21,9 @@ enum class EntityScheme {
   iob1,   // I is inside an entity; B begins an entity directly after one of the same type
   ioe1,   // I is inside an entity; E ends an entity directly before one of the same type
   iob2,   // B begins every entity, I continues it ("BIO")
-  ioe2,   // E ends every entity
-  iobes,  // B begins, E ends, I is inside, S is a single label ("BIOES")
-  bilou,  // B begins, L ends, I is inside, U is a single label
+  ioe2,   // E ends every entity, I precedes it
+  iobes,  // B begins, I continues, E ends an entity; S is an entity of one label ("BIOES")
+  bilou,  // B begins, I continues, L ends an entity; U is an entity of one label
 };
 // Return the scheme with this name, such as "iob2". For other names, throws usage that lists the valid ones.
 EntityScheme entity_scheme_named(const std::string& name);
@@ -32,12 +32,12 @@ EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {
   std::string type;
-  std::size_t sequence = 0, first = 0, last = 0;  // sequence, and first and last label (inclusive)
+  std::size_t sequence = 0, first = 0, last = 0;  // indices of sequence, first and last label (inclusive)
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };
 
-// Return the entities. Without `strict`, conlleval's rules apply: every label other than O belongs to an
-// entity ("I-PER" after "O" begins an entity). With `strict`, seqeval's strict mode applies: only label
+// Return the entities: without `strict` by conlleval's rules, where every label other than O belongs to an
+// entity ("I-PER" after "O" begins an entity); with `strict` by seqeval's strict mode, where only label
 // sequences that the scheme allows are entities. Throws bad_file if a label is empty or its prefix is not in
 // the scheme.
 std::vector<Entity> entities_of(LabelSequences sequences, std::optional<EntityScheme> strict = {});

@@ -36,8 +36,8 @@ bool is_punctuation(char32_t c) {
   return major_category(c) == 'P';
 }
 
-// Find pairs of adjacent characters that satisfy is_first and is_second. Insert a space before (or after)
-// each of the two characters. Pairs are found from left to right without overlap, as in re.sub().
+// Insert a space after (after_each) or before (before_each) each of two adjacent characters that satisfy
+// is_first and is_second. Pairs are found from left to right without overlap, as in re.sub().
 enum class Spaces { after_each, before_each };
 template <class First, class Second>
 std::u32string space_pairs(std::u32string_view text, First is_first, Second is_second, Spaces spaces) {

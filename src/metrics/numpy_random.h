@@ -13,11 +13,11 @@ class NumpyRandom {
   // Return the next number of rng.choice(count, replace=True), from 0 to count - 1 (Lemire 2019). Requires 1
   // <= count < 2^32.
   std::uint32_t below(std::uint32_t count);
-  // State of rng.integers(2, size, dtype=bool), which draws 32 bits at a time. `left` is the number of unused
-  // bits. Every array begins with `left` = 0.
+  // State of rng.integers(2, size, dtype=bool), which draws 32 bits at a time. Use a new object for each
+  // array.
   struct Bits {
     std::uint32_t buffer = 0;
-    int left = 0;
+    int left = 0;  // number of unused bits
   };
   bool bit(Bits& bits);
 

@@ -1,6 +1,6 @@
-// Metrics of retrieval with one correct candidate per query. Recall at k ("accuracy at k") is the fraction of
-// queries whose correct candidate is among the best k. The mean reciprocal rank is defined in Voorhees 1999.
-// The results equal those of scikit-learn's top_k_accuracy_score and label_ranking_average_precision_score.
+// Metrics of retrieval with one correct candidate per query: recall at k ("accuracy at k"), the fraction of
+// queries whose correct candidate is among the best k, and the mean reciprocal rank (Voorhees 1999). The
+// results equal those of scikit-learn's top_k_accuracy_score and label_ranking_average_precision_score.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace regard::metrics {
 std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int64_t candidates,
                                          std::span<const std::int64_t> right);
 
-// Both functions throw usage if `ranks` is empty.
+// recall_at() and mean_reciprocal_rank() throw usage if `ranks` is empty.
 double recall_at(std::span<const std::int64_t> ranks, std::int64_t k);
 double mean_reciprocal_rank(std::span<const std::int64_t> ranks);
 

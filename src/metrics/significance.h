@@ -11,8 +11,8 @@
 
 namespace regard::metrics {
 
-// Returns the score of a sample of rows. An index may occur several times. Rows 0 to n - 1 are the n lines of
-// the first system. If two systems are compared, rows n to 2n - 1 are the lines of the second system.
+// Returns the score of a sample of rows; the sample may contain an index several times. Rows 0 to n - 1 are
+// the n lines of the first system; if two systems are compared, rows n to 2n - 1 are the lines of the second.
 using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
 
 // Return a scorer for a score that is computed from sums of statistics over rows, such as BLEU. statistics:

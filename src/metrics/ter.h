@@ -13,7 +13,7 @@ namespace regard::metrics {
 struct TerOptions {
   bool normalized = false;      // separate punctuation and replace XML entities
   bool no_punctuation = false;  // remove punctuation
-  bool asian_support = false;   // apply the two options above to Chinese and Japanese too
+  bool asian_support = false;   // apply `normalized` and `no_punctuation` to Chinese and Japanese too
   bool case_sensitive = false;
 };
 

@@ -38,8 +38,8 @@ struct Alignment {
   }
 };
 
-// Levenshtein distance to one reference, computed only near the diagonal. All hypotheses must have the same
-// length. Rows of the prefix that a hypothesis shares with the preceding hypothesis are reused.
+// Table of the Levenshtein distance between a reference and hypotheses of one length, computed only near the
+// diagonal. The table rows of the prefix that two consecutive hypotheses share are reused.
 class EditTable {
  public:
   EditTable(std::u32string_view reference, std::size_t length)

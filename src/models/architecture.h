@@ -1,5 +1,5 @@
-// Architecture: a Transformer described as data. A family (models/families) converts its config.json to an
-// Architecture; make_network() builds it. Families differ in these values and share all code.
+// Architecture: a Transformer described as data. Each model family (models/families) converts its config.json
+// to an Architecture, and make_network() builds the model from it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,9 @@
 
 namespace regard::models {
 
-// The embedding of images: x = norm([special tokens, projection(patches)] + positions). Patches are in
-// row-major order. InputEmbeddingConfig::norm is the name of the norm; empty if there is no norm.
+// The embedding of images, with patches in row-major order:
+//   x = norm([special tokens, projection(patches)] + positions)
+// InputEmbeddingConfig::norm is the name of the norm; empty if there is no norm.
 struct PatchConfig {
   // size of an image: number of channels; height and width in pixels
   std::int64_t channels = 3, height = 0, width = 0;
@@ -36,8 +37,7 @@ struct PatchConfig {
   bool bias = true;                   // true if the projection has a bias
   // true if the file stores special tokens as [hidden] and positions as [tokens, hidden] (CLIP)
   bool flat = false;
-  // Distance between adjacent patches in pixels. Patches may overlap. Default: 0, which means the size of a
-  // patch.
+  // distance between the starts of adjacent patches in pixels; default: 0, which means the size of a patch
   std::int64_t row_stride = 0, column_stride = 0;
   // True if the image is a spectrogram [frames, bins]: frames along the width, bins along the height.
   bool spectrogram = false;
@@ -53,7 +53,7 @@ struct PatchConfig {
 
 // The first layers of models that read features or samples [frames, bins] instead of ids:
 //   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
-// Parts with an empty name, and position_layer if it is absent, are omitted.
+// A norm, projection or position table with an empty name is omitted, and so is an absent position_layer.
 struct FrontConfig {
   std::int64_t frames = 0;  // number of input frames; 0 means any number
   std::int64_t bins = 1;
@@ -62,7 +62,7 @@ struct FrontConfig {
   std::vector<nn::ConvolutionConfig> layers;
   std::string projection, projection_norm;
   float projection_dropout = 0.0f;
-  std::string positions;  // name of learned positions: NAME.weight [frames of the last layer, hidden]
+  std::string positions;  // name of learned positions: NAME.weight [output frames of `layers`, hidden]
   std::optional<nn::ConvolutionConfig> position_layer;
   std::string norm;
   nn::NormConfig norm_config;  // settings of projection_norm and norm
@@ -75,7 +75,7 @@ struct InputEmbeddingConfig {
   // name of the token table [vocabulary, size]; tables with the same name share one weight
   std::string tokens;
   std::int64_t vocabulary = 0;
-  std::int64_t size = 0;  // features of the tables; 0 means hidden
+  std::int64_t size = 0;  // number of features of each table; 0 means `hidden`
   // padding_idx of torch.nn.Embedding: look-ups of this id add no gradient; −1 means none
   std::int64_t padding = -1;
   float factor = 1.0f;
@@ -90,14 +90,15 @@ struct InputEmbeddingConfig {
   std::string projection;  // name of a linear layer with `size` inputs and `hidden` outputs
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // The input of a model that reads no token ids. If one of these is set, the fields above are ignored,
-  // except norm, dropout, initial and, if the model has an output vocabulary, vocabulary.
+  // Input of a model that reads images (`patches`) or audio (`front`) instead of token ids. Of the fields
+  // above, such a model uses only norm, norm_config, dropout and initial, and vocabulary if it has an output
+  // vocabulary.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
 
 struct StackConfig {
-  std::string point;   // name of the stack, "encoder" or "decoder", in probe points and random draws
+  std::string point;   // "encoder" or "decoder": prefix of the names of probe points and random streams
   std::string prefix;  // prefix of weight names before the layer number, such as "encoder.layer."
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
@@ -139,14 +140,14 @@ struct HeadConfig {
   std::string projection;
   std::int64_t out = 0;
   std::string bias;  // full name of the projection's bias; empty if there is none
-  // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row. The output is
-  // the mean of both projections (DeiT). Requires Rows::first and no dense layers. Empty if there is no
-  // second projection.
+  // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row; empty if
+  // there is none. The output is the mean of both projections (DeiT), which requires Rows::first and no dense
+  // layers.
   std::string second;
   bool bias_is_row = false;    // true if the projection's bias is stored as [1, out]
   float factor = 1.0f;         // factor of the hidden states before the projection (T5 version 1.0)
   float dropout = 0.0f;        // dropout before the projection, in training
-  bool optional = false;       // true if the model has no head when the file lacks the dense layers
+  bool optional = false;       // true if the head is omitted when the file lacks the first dense layer
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
@@ -156,10 +157,10 @@ struct Architecture {
   std::int64_t hidden = 0;
   std::int64_t max_positions = 0;  // maximum number of positions; 0 means no limit
   std::optional<StackConfig> encoder, decoder;
-  // encoder_hidden: number of features of the encoder; 0 means `hidden`. memory_projection: name of the
-  // linear layer (NAME.weight, NAME.bias) that the decoder applies to the encoder's output. If it is empty,
-  // cross-attention reads memory_hidden features.
-  std::int64_t encoder_hidden = 0;
+  std::int64_t encoder_hidden = 0;  // number of features of the encoder's output; 0 means `hidden`
+  // Name of the linear layer (NAME.weight, NAME.bias) that projects the encoder's output to `hidden` features
+  // for the decoder. If it is empty, cross-attention reads the output itself, with
+  // AttentionConfig::memory_hidden features.
   std::string memory_projection;
   HeadConfig head;
   std::optional<AttentionPoolingConfig> pooling;  // pooling of the encoder's states; replaces the head
@@ -171,8 +172,8 @@ struct Architecture {
   NameRules names;
 };
 
-// Build the network, without weights. The sizes of the parts must match. Throws usage if the groups of a
-// convolution do not divide its channels.
+// Build the network without weights; the sizes in `architecture` must be consistent. Throws usage if the
+// number of groups of a convolution does not divide its number of channels.
 std::unique_ptr<Network> make_network(Architecture architecture);
 
 }  // namespace regard::models

@@ -165,15 +165,16 @@ class Assembled : public Network {
   }
 
  private:
-  // Locks held during a pass: the model's mutex and the thread pool's lock. A pass may replace position
-  // tables and packed weights. While the pass holds the pool's lock, its kernels need not lock the pool.
+  // The locks of a forward pass: the model's mutex, because a pass may replace position tables and packed
+  // weights, and the thread pool's lock, so that the kernels need not lock the pool.
   struct Turn {
     Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
   };
 
-  // Return the encoder's output, after the projection if the model has one. `room` stores the result.
+  // Return the encoder's output, or its projection if the model has memory_projection_. The projection is
+  // stored in `room`.
   const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
     if (!memory_projection_ || memory == nullptr) return memory;
     room = *memory;
@@ -214,8 +215,8 @@ class Assembled : public Network {
                        architecture_.positions.over_tokens ? -1 : 0);
   }
 
-  // Reserve space in the cache before anything is written to it. Return true if the pass must compute the
-  // keys and values of cross-attention.
+  // Reserve space in the cache for the keys and values of `target`. Return true if the keys and values of
+  // cross-attention must be computed as well.
   bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
     const std::span<const std::int32_t> slots = cache.slots();
     if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())
@@ -242,10 +243,10 @@ class Assembled : public Network {
   Architecture architecture_;
   InputSpec input_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;       // encoder and decoder; null if the model has none
+  std::unique_ptr<Stack> encoder_, decoder_;       // null if the model has no such stack
   std::unique_ptr<nn::Linear> memory_projection_;  // may be null
   std::unique_ptr<AttentionPooling> pooling_;      // may be null
-  std::unique_ptr<Head> head_, pooler_;  // pooler_: pooler that the head does not use; either may be null
+  std::unique_ptr<Head> head_, pooler_;            // pooler_: pooler that the head does not use, or null
 };
 
 }  // namespace

@@ -61,9 +61,9 @@ Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const
   const Ragged queries = one_each(tape, shape);
   if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin("decoder", queries);
   // The learned query (probe) is the same for every sequence, so it is projected only once.
-  Var probe = joint_->forward(tape, &probe_->variable);  // [1, query / key / value]
+  Var probe = joint_->forward(tape, &probe_->variable);  // [1, 3 · hidden]: query, key and value
   Var query = ops::select_rows(tape, probe, queries.positions);
-  Var states = joint_->forward(tape, hidden);  // [tokens, query / key / value]
+  Var states = joint_->forward(tape, hidden);  // [tokens, 3 · hidden]: query, key and value
   ops::AttentionOptions options;
   options.heads = options.kv_heads = config_.heads;
   options.head_dim = options.value_dim = config_.hidden / config_.heads;

@@ -1,6 +1,6 @@
-// Attention pooling of SigLIP (transformers' SiglipMultiheadAttentionPoolingHead): one learned query per
-// image attends to all of its patches, followed by a feed-forward layer. Its probe points are those of a
-// decoder of one layer and one position: "decoder.0.cross" and "decoder.0.feed_forward".
+// Attention pooling of SigLIP (transformers' SiglipMultiheadAttentionPoolingHead): for each image, a learned
+// query attends to all patches, followed by a feed-forward layer. A Probe (ops/probe.h) receives the values
+// under the names "decoder.0.cross" and "decoder.0.feed_forward", as from a decoder with one layer.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@
 
 namespace regard::models {
 
-// Configuration of the pooling. Its weights are PREFIXprobe [1, 1, hidden]; PREFIXattention.in_proj_weight [3
-// · hidden, hidden] and in_proj_bias, in the order query, key, value (torch.nn.MultiheadAttention);
-// PREFIXattention.out_proj, PREFIXlayernorm, PREFIXmlp.fc1 and PREFIXmlp.fc2.
+// Configuration of the attention pooling. The names of the weights begin with `prefix`: probe [1, 1, hidden];
+// attention.in_proj_weight [3 · hidden, hidden] and attention.in_proj_bias (query, key, value, as in
+// torch.nn.MultiheadAttention); attention.out_proj; layernorm; mlp.fc1; mlp.fc2.
 struct AttentionPoolingConfig {
   std::string prefix;
   std::int64_t hidden = 0, heads = 1, inner = 0;
@@ -31,8 +31,8 @@ class AttentionPooling {
  public:
   explicit AttentionPooling(const AttentionPoolingConfig& config);
 
-  // Return a + mlp(norm(a)) [sequences, hidden], where a is the output of the attention. `hidden` is [tokens,
-  // hidden] of the batch `shape`.
+  // Return a + mlp(norm(a)) [sequences, hidden], where a is the output of the attention. `hidden` contains
+  // the hidden states [tokens, hidden] of a batch, and `shape` is the shape of that batch.
   Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
 
   void collect(std::vector<Parameter*>& parameters) const;

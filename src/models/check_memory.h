@@ -1,4 +1,4 @@
-// Check that the encoder's output fits the batch of the decoder.
+// Check that the encoder's output contains one sequence for each sequence of the decoder's batch.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,9 @@
 
 namespace regard::models {
 
-// Copy the weights of `from` to the weights of `model` with the same name (by the family's NameRules) and
-// shape. Skip weights whose names, without the rules' prefixes, begin with `except`. An empty `except` skips
-// none. The weights of `from` must be f32. Return the names of the weights that are not set.
+// Copy the weights of `from`, which must be f32, to the weights of `model` with the same name (according to
+// NameRules) and shape, except those whose name without prefix begins with `except` (empty: no exception).
+// Return the names of the weights of `model` that are not set.
 std::vector<std::string> copy_weights(Network& from, Network& model, const std::string& except = "");
 
 }  // namespace regard::models

@@ -86,8 +86,8 @@ Var DualEncoder::text_vectors(Tape& tape, Var hidden, const InputBatch& batch) {
 }
 
 Var DualEncoder::image_vectors(Tape& tape, Var hidden, const InputBatch& batch) {
-  // Set the image encoder as the probe's current encoder again, because the text encoder may have run since
-  // the images were encoded.
+  // Call begin() for the image encoder again: the text encoder may have run since the images were encoded,
+  // and both encoders use the same probe points.
   if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin("vision", batch.shape);
   return vision_->head(tape, hidden, batch.shape);
 }

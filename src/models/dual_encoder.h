@@ -22,12 +22,12 @@ enum class TextRow {
 
 struct DualEncoderConfig {
   Json config;  // config.json, unmodified, for saving
-  // text encoder and image encoder; their heads compute the vectors before normalisation
+  // text encoder and image encoder; their heads compute the text and image vectors before normalisation
   Architecture text, vision;
   TextRow text_row = TextRow::largest_id;
   std::int32_t end_token = -1;
-  std::int64_t size = 0;  // number of elements of a vector
-  // names of the scale and the bias of the logits; the name of the bias is empty if there is none
+  std::int64_t size = 0;  // number of elements of a text or image vector
+  // name of the logits' scale; name of their bias, empty if they have no bias
   std::string scale, bias;
   Shape scale_shape;  // shape of scale and bias in the file: [] or [1]
   double initial_scale = 0.0, initial_bias = 0.0;
@@ -39,8 +39,8 @@ struct DualEncoderConfig {
   NameRules names;
 };
 
-// A dual encoder. Its Network interface is that of an encoder without a head. encode() runs the text encoder
-// on ids and the image encoder on pixels. input_spec(), vocabulary() and sizes are those of the text encoder.
+// A dual encoder, as a Network without a head: encode() runs the text encoder on ids and the image encoder on
+// pixels. input_spec(), vocabulary(), hidden_size() and max_positions() are those of the text encoder.
 class DualEncoder : public Network {
  public:
   explicit DualEncoder(DualEncoderConfig config);
@@ -54,17 +54,18 @@ class DualEncoder : public Network {
   // Longer texts are not changed.
   void pad(std::vector<std::int32_t>& ids) const;
 
-  // Compute the vectors [sequences, size], before normalisation, from the last hidden states of a batch.
-  // Throws invalid_input for a sequence without tokens.
+  // text_vectors() and image_vectors() compute the vectors [sequences, size] of texts and images, before
+  // normalisation, from the last hidden states of a batch. Throws invalid_input for a text without tokens.
   Var text_vectors(Tape& tape, Var hidden, const InputBatch& batch);
   Var image_vectors(Tape& tape, Var hidden, const InputBatch& batch);
 
-  // Return the logits [texts, images] = exp(scale) · texts · imagesᵀ + bias of normalised vectors
-  // (ops/unit_rows.h).
+  // Return the logits [texts, images] = exp(scale) · texts · imagesᵀ + bias. The rows of `texts` and `images`
+  // must be normalised (ops/unit_rows.h).
   Var pair_logits(Tape& tape, Var texts, Var images);
-  // Return factor · contrastive loss. Text i belongs to image i, so the numbers of rows must be equal. CLIP:
-  // the mean of the cross-entropy over images for each text and the cross-entropy over texts for each image.
-  // SigLIP: −Σ log σ(±logit) / number of texts, with + for pairs that belong together.
+  // Return factor · contrastive loss, where text i belongs to image i; the numbers of texts and images must
+  // be equal.
+  //   CLIP: mean of two cross-entropies: over the images for each text, and over the texts for each image
+  //   SigLIP: −Σ log σ(±logit) / number of texts, with + for pairs that belong together and − for the others
   Var contrastive_loss(Tape& tape, Var texts, Var images, float factor = 1.0f);
 
   ModelKind kind() const override { return ModelKind::encoder; }
@@ -88,7 +89,7 @@ class DualEncoder : public Network {
  private:
   DualEncoderConfig config_;
   std::unique_ptr<Network> text_, vision_;
-  std::unique_ptr<Parameter> scale_, bias_;  // parameters of the logits; bias_ may be null
+  std::unique_ptr<Parameter> scale_, bias_;  // scale and bias of the logits; bias_ may be null
 };
 
 // Return the model as a dual encoder, or null if it is another network.

@@ -36,8 +36,8 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
   if (config.bias_is_row) bias_->stored_shape = {1, config.out};
 }
 
-// Select the rows that the head reads. If the head reads the first, the last or the first two rows of each
-// sequence, throws invalid_input for a sequence with too few rows.
+// Select the rows that the head reads. Throws invalid_input if a sequence lacks one of these rows (the first,
+// the second or the last).
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);

@@ -15,17 +15,18 @@ namespace regard::models {
 namespace {
 
 constexpr std::string_view kPrefix = "base_model.model.";
-// PEFT wraps modules that it adapts or saves. The weight names of wrapped modules contain these parts.
+// PEFT wraps each adapted module and each saved module; the weight names of wrapped modules contain one of
+// these strings.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
-// part of the names of replaced weights, which have no effect
+// string in the names of the original weights of a saved module, which are ignored
 constexpr const char* kOriginalModule = ".original_module.";
 
 std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-// Return the module of a parameter: the parameter's name without the last part.
+// Return the name of a parameter's module: the parameter's name without its ending, such as ".weight".
 std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
@@ -157,7 +158,8 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT lists the names of the heads of all families, so it is enough that one of them matches.
+  // PEFT sets modules_to_save to the names of the heads of all families, so names without a match are an
+  // error only if no name matches.
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())

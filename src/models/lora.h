@@ -1,8 +1,7 @@
-// LoRA adapters (Hu et al. 2021, https://arxiv.org/abs/2106.09685) in PEFT's folders, which contain
-// adapter_config.json and adapter_model.safetensors. An update has the tensors
-// "base_model.model.MODULE.lora_A.weight" [rank, in] and "….lora_B.weight" [out, rank]. Complete weights
-// (biases, modules to save) have their own names. During a pass, the model applies the updates separately.
-// merge() adds them to the model's weights.
+// LoRA adapters (Hu et al. 2021, https://arxiv.org/abs/2106.09685) in PEFT's format, a folder with
+// adapter_config.json and adapter_model.safetensors. The update of a module is stored as
+// "base_model.model.MODULE.lora_A.weight" [rank, in] and "….lora_B.weight" [out, rank]; biases and saved
+// modules are stored in full.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +20,22 @@ namespace regard::models {
 constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kAdapterWeights = "adapter_model.safetensors";
 
-// The two kinds of names of a model's weights: those of its checkpoints, and those of its modules in
-// transformers 5, which differ only for families with NameRules::modules (ViT, DeiT, AST).
+// Names of a model's weights: as in its checkpoints, or by its modules in transformers 5. They differ only
+// for families with NameRules::modules (ViT, DeiT, AST).
 enum class NameStyle { checkpoint, module };
 
+// An adapter of a model. Its updates are computed separately from the model's weights until merge() adds them
+// to the weights.
 class Lora {
  public:
-  // Add a new adapter to the model. The model must outlive this object. A is uniform in ±1/√in, drawn from
-  // `seed` and the module's name; B is zero. Targets are names of modules; if none of them matches, they are
-  // names of a checkpoint. Throws usage if the config is invalid, no module matches the
-  // targets or modules_to_save, or a target is an embedding or the output layer.
+  // Add a new adapter to the model, which must outlive this object: A is uniform in ±1/√in, drawn from `seed`
+  // and the module's name, and B is zero. The targets are names by NameStyle::module or, if none of those
+  // matches, by NameStyle::checkpoint. Throws usage if the config is invalid, no module matches the targets
+  // or modules_to_save, or a target is an embedding or the output layer.
   Lora(Network& model, const LoraConfig& config, std::uint64_t seed);
-  // Add the adapter of a folder, with names of either style. Ranks are taken from the tensors' shapes. Throws
-  // io if a file cannot be read, and bad_file if its content is invalid or a tensor does not match the model.
-  // After an error the model is unusable.
+  // Load an adapter, with names of either style, from a folder and add it to the model; the ranks are those
+  // of the tensors. Throws io if a file cannot be read, and bad_file if its content is invalid or a tensor
+  // does not match the model; the model is unusable after an error.
   Lora(Network& model, const std::filesystem::path& folder);
 
   // Return the weights that training changes: the updates, biases, and modules to save.
@@ -46,11 +47,12 @@ class Lora {
   std::vector<formats::NamedTensor> tensors() const;
   Json config_json(const std::string& task_type) const;
 
-  // Set the adapter's weights from a folder's adapter_model.safetensors, which must have the same tensors.
+  // Load the adapter's weights from adapter_model.safetensors in `folder`. The file must contain all tensors
+  // of this adapter.
   void load(const std::filesystem::path& folder);
 
-  // Add the updates to the model's weights, then discard them; the adapter is empty afterwards. Throws usage
-  // if weights are held for inference.
+  // Add the updates to the model's weights, then remove the updates from this adapter. Throws usage if the
+  // model was loaded for inference.
   void merge(ThreadPool& pool);
 
  private:
@@ -71,16 +73,15 @@ class Lora {
   std::vector<Named> updates_, whole_;
 };
 
-// Return each parameter's full name in the reference implementation, in the order of model.parameters(). A
-// checkpoint may omit a prefix of it, such as "transformer.".
+// Return the full names of model.parameters() in the reference implementation, in the same order. Full names
+// include the prefixes that a checkpoint may omit, such as "transformer.".
 std::vector<std::string> full_names(Network& model, NameStyle style);
 
 // Return PEFT's task_type for the model's output, or "" if there is none.
 std::string peft_task_type(const Network& model);
 
-// Return the names that training adds to modules_to_save, as PEFT does. For sequence and token
-// classification: classifier and score, the heads of different families. For question answering: qa_outputs.
-// For other outputs: none.
+// Return the names of head modules that training adds to modules_to_save, as in PEFT: "classifier" and
+// "score" for sequence and token classification, "qa_outputs" for question answering, otherwise none.
 std::vector<std::string> peft_head_modules(const Network& model);
 
 // low_rank_parameters() returns the parameters of all low-rank updates in the model. adapter_name() returns a

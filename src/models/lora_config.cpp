@@ -117,7 +117,7 @@ bool LoraConfig::adapts(const std::string& module, bool is_output) const {
   std::smatch match;
   const std::vector<std::string> any{"[^.]*"};
   for (const std::string& pattern : layers_pattern.empty() ? any : layers_pattern) {
-    // Without a pattern, PEFT requires a module name before the number of the layer.
+    // Without layers_pattern, PEFT requires a module name before the layer's index.
     const std::string start = layers_pattern.empty() ? ".*?\\." : "(?:.*?\\.)?";
     if (!std::regex_search(module, match, compiled("^" + start + "(?:" + pattern + ")\\.(\\d{1,9})\\.")))
       continue;

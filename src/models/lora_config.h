@@ -23,7 +23,7 @@ struct LoraConfig {
   // Rank and alpha of individual modules. Key: a regular expression for the end of the name.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;
-  std::vector<std::int64_t> layers;  // numbers of the layers to adapt; empty means all
+  std::vector<std::int64_t> layers;  // indices of the layers to adapt; empty means all
   // names of modules that contain the layers, such as "h"; empty means any
   std::vector<std::string> layers_pattern;
   // biases that are also trained: none, all, or lora_only (those of adapted modules)
@@ -42,8 +42,8 @@ struct LoraConfig {
   // Parse adapter_config.json. Throws bad_file for a missing or wrong value, for a method other than LoRA,
   // and for an unsupported variant of LoRA (DoRA, …).
   static LoraConfig from_json(const Json& json, const std::string& file);
-  // Return adapter_config.json. transposed: the base model's weights are stored as [in, out]
-  // (fan_in_fan_out). task_type: a task type of PEFT, or empty.
+  // Return the content of adapter_config.json. `transposed` is true if the base model stores weights as [in,
+  // out] (fan_in_fan_out); `task_type` is a task type of PEFT, or empty.
   Json to_json(bool transposed, const std::string& task_type) const;
 
   // Throw if a value is out of range or a regular expression is invalid: bad_file if `file` is given, else

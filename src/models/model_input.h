@@ -41,12 +41,12 @@ struct ModelInput {
 // Kind and shape of a model's input. Computes the number of positions that an input occupies.
 struct InputSpec {
   InputKind kind = InputKind::tokens;
-  // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]. Unused if kind is tokens. 0
-  // frames means any number that results in at least one position.
+  // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]; unused for tokens. If frames
+  // is 0, inputs may have any number of frames from fewest_frames() up.
   Shape shape;
-  // Name of the input in Hugging Face's models. Their input has the shape [batch, bins, frames] if bins_first
-  // is true, and [batch, frames] if there is one bin.
-  const char* name = "pixel_values";
+  const char* name = "pixel_values";  // name of the input in transformers
+  // True if the input of transformers has the shape [batch, bins, frames] instead of [batch, frames, bins].
+  // With one bin, the shape is [batch, frames].
   bool bins_first = false;
   std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
   // True if a norm covers all frames of a sequence. Frames of padding would then change the other frames.
@@ -54,10 +54,11 @@ struct InputSpec {
   // The positions of an image: `specials` special tokens, then a grid of patches in row-major order.
   std::int64_t specials = 0, patch_rows = 0, patch_columns = 0;
 
-  // Throw usage ("expected image input, found text") if the model does not read this kind of input.
+  // Throw usage ("expected image input, found text") if `given` is not the kind of input that the model
+  // reads.
   void require(InputKind given) const;
-  // Return the number of positions of the input. Throws usage if the input has another kind. Throws
-  // invalid_input if it has another shape or dtype, or is not contiguous.
+  // Return the number of positions of the input. Throws usage if the input has a wrong kind, and
+  // invalid_input if it has a wrong shape or dtype, is not contiguous, or has too few frames.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0
@@ -66,14 +67,14 @@ struct InputSpec {
   std::int64_t fewest_frames() const;
 };
 
-// The inputs of one pass: a ragged batch of concatenated sequences without padding. InputBuffer builds it
-// from ModelInputs.
+// The inputs of one forward pass: a ragged batch of concatenated sequences without padding. InputBuffer
+// builds an InputBatch from ModelInputs.
 struct InputBatch {
   std::span<const std::int32_t> ids;  // [tokens]
   Ragged shape;
   std::span<const std::int32_t> types = {};  // [tokens]: token types; empty means all 0
-  // [tokens]: 0 for tokens that no query may attend to (padding, for comparison with PyTorch). All sequences
-  // must then have the same length. Null means that every token may be attended to.
+  // Attention mask [tokens] for comparisons with padded batches in PyTorch: 0 masks a token; null means no
+  // mask. With a mask, all sequences must have the same length.
   const std::uint8_t* attended = nullptr;
   std::span<const Tensor> values = {};  // inputs of the sequences (ModelInput::values), used instead of ids
 };

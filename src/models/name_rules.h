@@ -16,13 +16,13 @@ struct NameRules {
   // Older endings of names: a file may have `second` instead of `first`, such as LayerNorm.gamma instead of
   // LayerNorm.weight.
   std::vector<std::pair<std::string, std::string>> endings;
-  // Parts of module names, such as ".attention.attention.query.", and what transformers 5 has instead in the
-  // names of a model's modules, and therefore in adapters of PEFT. Checkpoints keep the old parts.
+  // Module names: transformers 5, and adapters of PEFT, have `second` where checkpoints have `first`, such as
+  // ".attention.q_proj." for ".attention.attention.query.".
   std::vector<std::pair<std::string, std::string>> modules;
-  // Names of tied weights: a file may contain `second`, an equal copy, besides or instead of the weight
-  // `first`.
+  // Tied weights: a file may contain `first`, `second`, or both with equal values.
   std::vector<std::pair<std::string, std::string>> copies;
-  // Fallbacks: `second` is used if the file lacks `first`. If it has both, `second` must match `ignored`.
+  // Fallbacks: `second` is used if the file lacks `first`. If a file may contain both, `ignored` must list
+  // `second`.
   std::vector<std::pair<std::string, std::string>> instead;
   // Tensors without effect, such as buffers and unused heads. A tensor whose name contains one of these
   // strings is not used and is saved unmodified.

@@ -1,8 +1,8 @@
 // Network: the interface of all model families for training, decoding and inspection. make_model() builds a
 // network from its config. Networks do not depend on files, text or search.
 //
-// Threads: any thread may run passes that do not record, each with its own tape; a mutex serialises them.
-// Only one thread may change weights or gradients, and only while no pass runs.
+// Threads: any thread may run inference passes (Tape::Options::record is false), each with its own tape; a
+// mutex serialises them. Only one thread may change weights or gradients, and only while no pass runs.
 #pragma once
 
 #include <cstdint>
@@ -48,12 +48,13 @@ enum class Output {
   sequence_classes,  // [sequences, labels]
   span,              // [tokens, 2]: logits of the start and the end of an answer
   token_flags,       // [tokens, 1]: logit that the token was replaced (ELECTRA)
-  ctc,  // [frames, vocabulary]: logits of a label or the blank at each frame (Graves et al. 2006)
+  ctc,               // [frames, vocabulary]: CTC logits of the labels and the blank (Graves et al. 2006)
 };
 
 // Rule for the default positions of a padded batch.
 struct PositionRule {
-  // true: the ids other than `padding` are numbered from 0; false: the position is the column
+  // true: positions count only the ids other than `padding`, from 0; false: they count all ids of the padded
+  // row
   bool over_tokens = false;
   std::int64_t padding = -1;
   std::int64_t first = 0;  // position id that the checkpoint uses for position 0
@@ -84,18 +85,17 @@ class Network {
   // Return the content of config.json. make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
-  // Compute the last hidden states [source tokens, hidden] of the encoder. For encoders and encoder–decoders.
-  // Throws usage if the model has no encoder or does not read this kind of input. Throws invalid_input if the
-  // shape of an input is wrong, an id is outside the vocabulary, or a position is beyond the model's limit.
+  // Compute the last hidden states [source tokens, hidden] of the encoder. Throws usage if the model has no
+  // encoder or does not read this kind of input, and invalid_input if the shape of an input is wrong, an id
+  // is outside the vocabulary, or a position is beyond the model's limit.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
-  // Compute the last hidden states [target tokens, hidden] of the decoder. For decoders and encoder–decoders.
-  // target.shape.positions are used unmodified. With a cache, the positions must continue at the length of
-  // the slot. With a cache, `memory` is required only if some selected slots have no cross-attention yet. In
-  // this case it must contain one sequence for each of these slots, in the order of the batch. Throws usage
-  // if the model has no decoder, if `memory` or `cache` does not fit the batch, or if a pass with a cache
-  // records. Throws invalid_input if an id is outside the vocabulary or a position is beyond the model's
-  // limit. Throws resource_exhausted if the cache is full.
+  // Compute the last hidden states [target tokens, hidden] of the decoder at target.shape.positions, which
+  // must continue at the slot's length if there is a cache. `memory` contains one source sequence for each
+  // target sequence or, with a cache, for each selected slot whose source is not in the cache yet, in the
+  // order of the batch. Throws usage if the model has no decoder, `memory` or `cache` does not fit the batch,
+  // or the tape records with a cache; invalid_input if an id is outside the vocabulary or a position is
+  // beyond the model's limit; resource_exhausted if the cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
@@ -109,11 +109,12 @@ class Network {
   virtual bool has_pooler() const { return false; }
   virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
   virtual PositionRule position_rule() const { return {}; }
-  // Return true if the last hidden states of the encoder (or decoder) are those after the final norm, as in
-  // the family's reference implementation.
+  // Return true if the last entry of `hidden_states` in the reference implementation is the output of the
+  // final norm of the encoder (or decoder).
   virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
-  // Adapt the model to a file before loading weights: remove a head that the file lacks, and add a pooler
-  // that it has. holds(name) returns true if the file has a tensor for this name of the model.
+  // Adapt the model to a file before loading weights: remove the head, tie the output projection, or add a
+  // pooler, depending on the tensors in the file. holds(name) returns true if the file contains the parameter
+  // `name`.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
   // Return the weights of a pooler that the head does not use. They are loaded from the file and are not
   // trained. parameters() does not contain them; carried() does.
@@ -128,12 +129,12 @@ class Network {
 
   virtual CacheShape cache_shape() const = 0;
 
-  // Pack the weights for the kernels to speed up passes that do not record. A recording pass discards the
-  // packed weights, so call this again after training steps, before decoding. Results are bit-identical.
+  // Pack the weights for faster inference passes with bit-identical results. Training passes discard the
+  // packed weights, so call this again before the next inference.
   virtual void prepare_for_inference(const nn::Preparation& how) = 0;
 
-  // Other content of the weight file, kept for saving: further names of tied weights, and tensors without
-  // effect.
+  // Content of the weight file that is needed only to save the model: tensors that repeat a tied weight, and
+  // tensors that the model does not use.
   struct Carried {
     std::vector<std::pair<std::string, Parameter*>> copies;
     std::vector<std::pair<std::string, Tensor>> tensors;

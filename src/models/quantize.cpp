@@ -43,8 +43,8 @@ Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
   return held;
 }
 
-// Call body(parameter) for each matrix that may be held (Parameter::Held). If it returns true, release the
-// memory-mapped pages that the matrix occupied.
+// Call body(parameter) for each weight except those with Use::other. If `body` returns true, release the
+// memory-mapped pages that contained the matrix.
 template <class Body>
 void for_each_matrix(Network& model, Body&& body) {
   for (Parameter* parameter : model.parameters()) {

@@ -10,14 +10,13 @@
 
 namespace regard::models {
 
-// Quantise every f32, f16 or bf16 matrix of the model to int8, for inference only. Weights are converted one
-// at a time, so the peak memory is little more than the size of the result. Position and type tables,
-// vectors, and matrices with more than 65,536 inputs stay unchanged. Throws numeric for weights that are not
-// finite.
+// Quantise the f32, f16 and bf16 matrices of the model to int8, for inference only; position and type tables,
+// and matrices with more than 65,536 inputs, stay unchanged. Weights are converted one at a time to limit the
+// peak memory. Throws numeric for weights that are not finite.
 void quantize(Network& model);
 
-// Convert every matrix except position and type tables to `dtype` (f16, bf16 or f32), and hold it for
-// inference. For i8, do the same as quantize(). Used by benchmarks.
+// Convert every matrix except position and type tables to `dtype` (f16, bf16 or f32), for inference only, or
+// quantise the model if `dtype` is i8. Used by benchmarks.
 void hold_as(Network& model, DType dtype);
 
 // For inference only: round every matrix except position and type tables to bf16, and compute with them in
@@ -27,7 +26,8 @@ void compute_in_bf16(Network& model);
 // Set the key "quantization_config" if `int8` is true, otherwise remove it. Return true if the config has
 // changed.
 bool set_quantization(Json& config, bool int8);
-// Return true if the config declares int8 weights in this format. Families reject the keys of other methods.
+// Return true if "quantization_config" declares int8 weights in the format of this file. Model families
+// reject other methods of quantisation.
 bool is_quantized(const Json& config);
 
 }  // namespace regard::models

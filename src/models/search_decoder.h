@@ -1,5 +1,5 @@
-// The decoder of regard-rnn-search: a recurrent network whose first state is computed from the source. With
-// attention, it reads a weighted mean of the source's states at each token.
+// The decoder of regard-rnn-search: a recurrent network whose initial state is computed from the source.
+// With attention, it reads a weighted mean of the source's states at each token.
 #pragma once
 
 #include <memory>
@@ -25,13 +25,13 @@ struct SearchSource {
 //                   readout = tanh(W [s'; c; E y] + b); tanh replaces maxout     (Bahdanau et al. 2015)
 //   multiplicative  s' = cell(E y, s); c = Σ softmax(s' W_a h) h
 //                   readout = tanh(W [c; s'] + b)            ("general", Luong et al. 2015)
-// Further layers read the states of the layer below. The first state of each layer is tanh(W h + b), where h
-// is the encoder's last state (if bidirectional, the last forward and the first backward state).
+// Further layers read the states of the layer below. The initial state of each layer is tanh(W h + b), where
+// h is the encoder's last state (if bidirectional, the last forward and the first backward state).
 class SearchDecoder {
  public:
   explicit SearchDecoder(const SequenceConfig& config);
 
-  // Return the first state of each layer, [sequences, state_size()]. Throws invalid_input for a source
+  // Return the initial state of each layer, [sequences, state_size()]. Throws invalid_input for a source
   // without tokens.
   std::vector<Var> first_states(Tape& tape, Var encoded, const Ragged& shape) const;
   SearchSource source(Tape& tape, Var encoded, const Ragged& shape) const;

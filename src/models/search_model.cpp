@@ -164,8 +164,8 @@ class SearchModel : public Network {
     return hidden;
   }
 
-  // Store the source in those selected slots that have no source yet. Return the decoder's first states for
-  // these slots, by layer.
+  // Store the encoded source of each selected slot that has none yet. Return the decoder's initial states for
+  // these slots, one variable per layer.
   std::vector<Var> start_sources(Tape& tape, const Memory* memory, Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const auto lacks = [&](std::int32_t slot) { return !cache.has_cross(slot); };
@@ -189,7 +189,7 @@ class SearchModel : public Network {
     return decoder_.first_states(tape, memory->hidden, memory->shape);
   }
 
-  // Return the sources of all selected slots, copied from the cache.
+  // Return the encoded sources of all selected slots, copied from the cache.
   SearchSource cached_source(Tape& tape, const Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const std::span<std::int32_t> offsets = tape.arena().array<std::int32_t>(slots.size() + 1);

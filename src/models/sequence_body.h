@@ -23,9 +23,8 @@ class SequenceBody {
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
-// Create the layers. `point` is "encoder" or "decoder". Weight names: in recurrent networks, those of
-// nn::Recurrent with the prefix "rnn."; in convolutional networks, convolutions.LAYER.WIDTH.weight [hidden,
-// in, width] and .bias. The body of an mlp has no weights, because its layers belong to the head.
+// Create the layers for `point`, "encoder" or "decoder". Weight names are those of nn::Recurrent with the
+// prefix "rnn." or, in convolutional networks, convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias.
 std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
 
 }  // namespace regard::models

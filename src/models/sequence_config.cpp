@@ -16,7 +16,7 @@ constexpr std::pair<const char*, const char*> kTypes[] = {
 constexpr std::size_t kMostWidths = 16;
 constexpr std::int64_t kWidestFilter = 256;  // maximum width of a filter in tokens
 
-// Return the value of a key that names one of `choices`.
+// Return the choice that the value of `key` names. Throws bad_file if it is not one of `choices`.
 template <class Choice>
 Choice chosen(const ConfigReader& reader, const char* key, const char* fallback,
               std::initializer_list<std::pair<const char*, Choice>> choices) {

@@ -182,7 +182,8 @@ class SequenceModel : public Network {
     return ops::join_columns(tape, {forward, backward});
   }
 
-  // Return the shape of a batch with one row per sequence. Its sequence indices determine the dropout draws.
+  // Return the shape of a batch with one row per sequence of `shape`. Sequence indices are copied, because
+  // dropout masks depend on them.
   static Ragged one_row_each(Tape& tape, const Ragged& shape) {
     const auto count = static_cast<std::size_t>(shape.sequences());
     const auto offsets = tape.arena().array<std::int32_t>(count + 1);

@@ -73,7 +73,7 @@ class TokenEmbedding : public InputEmbedding {
   }
 
  private:
-  // Return the position table's row of each position. Some families reserve the first rows of the table.
+  // Return the row of the position table for each position. Some model families reserve the first rows.
   std::span<const std::int32_t> rows_of(Tape& tape, std::span<const std::int32_t> positions) const {
     if (config_.first_position == 0) return positions;
     const std::span<std::int32_t> rows = tape.arena().array<std::int32_t>(positions.size());
@@ -134,7 +134,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
 
 namespace {
 
-// A call of a layer, with copies of the arguments. The copies must exist until the backward pass.
+// One layer and copies of its arguments, so that the backward pass can compute the layer again.
 struct LayerCall {
   const nn::Block* block = nullptr;
   Var x = nullptr;

@@ -16,8 +16,8 @@
 
 namespace regard::models {
 
-// Token tables by name. Requests with the same name share one weight; collect() lists them in the order of
-// the first request.
+// Token embedding tables by name. table() creates a table at the first call with its name and returns the
+// same table afterwards; collect() appends the weights in the order of creation.
 class TokenTables {
  public:
   nn::Embedding& table(const std::string& name, std::int64_t count, std::int64_t size,

@@ -36,7 +36,7 @@ bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after) {
   const std::span<const std::int32_t> slots = cache.slots();
   const std::int64_t width = cache.shape().key_width;
-  // A recurrent decoder stores no values, but the cache copies rows of value_width, so provide zeros.
+  // A recurrent decoder has keys only; write zeros as values, because the cache copies value_width numbers.
   const Tensor none = tape.arena().zeros({1, std::max<std::int64_t>(1, cache.shape().value_width)});
   for (std::size_t layer = 0; layer < after.size(); ++layer) {
     const Tensor& hidden = after[layer].hidden->value;

@@ -1,5 +1,5 @@
-// States of a recurrent decoder in a Cache. The key row of a token and layer contains the state after the
-// token. A window of two tokens keeps the last state and releases older pages.
+// Store the states of a recurrent decoder in a Cache: the key row of each token and layer contains the
+// layer's state after the token.
 #pragma once
 
 #include <span>
@@ -12,7 +12,9 @@
 
 namespace regard::models {
 
-constexpr std::int64_t kStateWindow = 2;  // value of CacheShape::window for states
+// CacheShape::window of a cache of states, in tokens: only the last state is needed, so the pages of older
+// tokens are released
+constexpr std::int64_t kStateWindow = 2;
 
 // Reserve space for the batch's tokens. Throws usage if the tape records or the cache does not have one
 // selected slot for each sequence, and resource_exhausted if the cache is full.

@@ -14,10 +14,9 @@ namespace {
 
 using Kind = Initialisation::Kind;
 
-// Initialisation of each kind of weight, as in a reference implementation: tensor2tensor if there is an
-// encoder, otherwise GPT-2.
+// Initialisation of each kind of weight: as in tensor2tensor for "xavier", as in GPT-2 for "gpt2".
 struct WeightRules {
-  Initialisation embedding, linear, residual;  // residual: for projections at the end of a branch
+  Initialisation embedding, linear, residual;  // residual: projections before a residual sum
 };
 
 WeightRules rules_for(const TransformerConfig& config) {

@@ -22,7 +22,7 @@ struct TransformerConfig {
   std::int64_t source_vocabulary = 0;
   std::int64_t encoder_layers = 6;  // number of encoder layers, for encoder–decoders
   std::int64_t decoder_layers = 6;  // number of decoder layers, for encoder–decoders
-  std::int64_t layers = 6;          // number of layers, for encoders and decoders
+  std::int64_t layers = 6;          // number of layers, for encoder-only and decoder-only models
   std::int64_t hidden_size = 512;
   std::int64_t heads = 8;
   // number of key and value heads; 0 means the same as heads; a smaller number means grouped-query attention
@@ -46,8 +46,8 @@ struct TransformerConfig {
   std::string scale_embeddings = "auto";
   bool bias = true;      // biases of linear layers and layer norms; the output projection never has one
   double dropout = 0.1;  // dropout of embeddings, and of each branch before the residual sum
-  double attention_dropout = -1.0;  // dropout of attention weights; negative means the same as dropout
-  // dropout inside the feed-forward layer; negative means the same as dropout
+  double attention_dropout = -1.0;  // dropout of attention weights; negative: the value of `dropout`
+  // dropout inside the feed-forward layer; negative: the value of `dropout`
   double activation_dropout = -1.0;
   // initialisation: xavier, gpt2, or auto (gpt2 without an encoder, otherwise xavier)
   std::string initialisation = "auto";
@@ -60,8 +60,8 @@ struct TransformerConfig {
   std::int64_t decoder_count() const;
   bool scales_embeddings() const;  // value of scale_embeddings with "auto" resolved
 
-  // Parse a config. Throws bad_file with the file, the key and its allowed values. "model_type" is checked;
-  // "architectures" and "transformers_version" are ignored.
+  // Parse config.json; "architectures" and "transformers_version" are ignored. Throws bad_file, naming `file`
+  // and the key, if "model_type" is wrong, a key is unknown, "vocabulary" is missing, or a value is invalid.
   static TransformerConfig from_json(const Json& json, const std::string& file = "config.json");
   Json to_json() const;
   // Throw usage, naming the key, if a value is invalid.

@@ -97,7 +97,8 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
           : Json{{"architectures", {"BlenderbotForConditionalGeneration"}}, {"model_type", "blenderbot"}};
   json["vocab_size"] = c.source_vocabulary > 0 ? c.source_vocabulary : c.vocabulary;
   if (marian) json["decoder_vocab_size"] = c.vocabulary, json["share_encoder_decoder_embeddings"] = all;
-  // Marian can also tie only the decoder's two tables; the other classes tie all tables or none.
+  // Marian can also tie only the decoder's embedding and the output projection; the other classes tie these
+  // and the encoder's embedding, or none.
   json["tie_word_embeddings"] = marian ? c.tie_embeddings != "none" : all;
   json["max_position_embeddings"] = transformers_positions(c);
   json["d_model"] = c.hidden_size;
@@ -112,7 +113,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
   json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
   json["is_encoder_decoder"] = true;
   json["decoder_start_token_id"] = id(c.decoder_start_token_id);
-  json["forced_eos_token_id"] = nullptr;  // override defaults of the class, which force an end token
+  json["forced_eos_token_id"] = nullptr;  // the default of the class forces an end token
   if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
   return json;
 }

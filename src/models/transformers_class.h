@@ -12,7 +12,7 @@
 namespace regard::models {
 
 enum class TransformersClass {
-  marian,      // MarianMTModel: post-norm, sinusoidal positions, one vocabulary or two
+  marian,      // MarianMTModel: post-norm, sinusoidal positions, shared or separate vocabularies
   pegasus,     // PegasusForConditionalGeneration: pre-norm, sinusoidal positions
   blenderbot,  // BlenderbotForConditionalGeneration: pre-norm, learned positions or none
   gpt2,        // GPT2LMHeadModel: decoder, layer norm, any positions except rotary
@@ -23,18 +23,16 @@ enum class TransformersClass {
 // values.
 TransformersClass transformers_class_of(const TransformerConfig& config);
 
-// Return the longest sequence of the converted model, in tokens: max_positions or, if that is 0, 32768 for
-// rotary and 1024 for other positions.
+// Return the maximum sequence length of the converted model, in tokens: max_positions or, if that is 0, 32768
+// for rotary and 1024 for other positions.
 std::int64_t transformers_positions(const TransformerConfig& config);
 
 // Return the config.json of the transformers class. Throws the same errors as transformers_class_of().
 Json transformers_config(const TransformerConfig& config);
 
-// Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The
-// converted model computes the same function with different weights. Hidden units are reordered if the class
-// orders its sinusoids differently. Keys and values shared by several query heads are repeated. Missing
-// biases become zeros, and smaller heads are padded with zeros. The embedding table is multiplied by the
-// embedding factor if the class has no such factor.
+// Return the weights of `model`, which was built from `config`, with the tensor names and layouts of the
+// class. Weights are reordered, repeated, padded with zeros or multiplied by a constant where the class
+// requires it; the converted model computes the same function.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
 }  // namespace regard::models

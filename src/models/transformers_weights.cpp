@@ -122,8 +122,8 @@ class Source {
  private:
   const TransformerConfig& config_;
   Order hidden_, queries_, keys_;
-  // Factor of the queries, √(hidden_size / heads / head_size). Classes of transformers divide logits by
-  // √(hidden_size / heads) instead of √head_size.
+  // factor of the queries, √(hidden_size / heads / head_size), because the classes divide attention logits by
+  // √(hidden_size / heads) and regard by √head_size
   float scale_ = 1.0f;
   std::unordered_map<std::string, const Parameter*> by_name_;
 };
@@ -184,8 +184,8 @@ void add_side(const Source& from, const std::string& side, std::int64_t layers, 
   if (from.config().norm == "pre") to.layer_norm("model." + side + ".layer_norm", side + ".norm");
 }
 
-// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other than
-// Marian always have a table `shared`, even if it is unused.
+// Write the embedding tables and the output projection, tied as the class allows (transformers_class.cpp).
+// Classes other than Marian always have a table model.shared, even if it is unused.
 void add_tables(const Source& from, bool marian, Writer& to) {
   const std::string& tied = from.config().tie_embeddings;
   if (tied == "all") return to.add("model.shared.weight", from.table("embedding"));
@@ -215,7 +215,8 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
 
 // The following functions convert to decoders (GPT-2, Llama).
 
-// Add the embedding table multiplied by its factor. Add the output table if it is a separate weight.
+// Write the embedding table, multiplied by √hidden_size if the model scales its embeddings. If the output
+// table is untied or differs by this factor, write it too.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");
@@ -263,7 +264,7 @@ std::vector<formats::NamedTensor> llama(const Source& from) {
     if (config.gated) {
       to.linear(layer + "mlp.gate_proj", from.linear(ours + "feed_forward.gate", {}, {}), config.bias);
       to.linear(layer + "mlp.up_proj", up, config.bias);
-    } else {  // without a gate, up_proj gives the constant 1, so the product is activation(W x + b)
+    } else {  // without a gate, up_proj returns 1 for every input, so the product is activation(W x + b)
       LinearWeights one{Tensor::zeros(up.weight.shape()), Tensor::zeros(up.bias.shape())};
       std::fill_n(one.bias.f32(), one.bias.elements(), 1.0f);
       to.linear(layer + "mlp.gate_proj", up);

@@ -68,7 +68,8 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
         .expected("F32, F16, BF16 or F64");
 }
 
-// Return the shape of the scales. All sizes except that of the outputs are 1, so weight · scale broadcasts.
+// Return the shape of the scales, [outputs, 1, …] or [1, outputs] for a transposed matrix, so that weight ·
+// scale broadcasts.
 Shape scale_shape(const Parameter& parameter) {
   const Shape stored = stored_shape(parameter);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(stored.rank()), 1);
@@ -92,8 +93,8 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Set an int8 weight, or hold a matrix in its stored dtype, according to `mode`. Return false if neither
-// applies.
+// Set a matrix from an int8 tensor or, for inference, without conversion from an f32, f16 or bf16 tensor.
+// Return false, without effect, in all other cases.
 bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;

@@ -1,6 +1,5 @@
-// Load a model's weights from files and save them. A file's tensor names may differ from the model's within
-// the family's NameRules. Loading sets each parameter's name to the name of its tensor in the file. Gradients
-// and saved files use this name.
+// Load a model's weights from files and save them. Loading sets Parameter::name to the tensor's name in the
+// file, which NameRules relates to the name in the model; gradients and saved files use this name.
 #pragma once
 
 #include <filesystem>
@@ -35,9 +34,8 @@ enum class WeightMode {
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, in the layout of the file from which they were loaded, including copies of
-// tied weights. With stored_dtypes, values are converted back to the file's dtypes (I8 tensors stay f32).
-// Weights held for inference (Parameter::Held) then keep their dtype and are returned with their scales.
-// Without stored_dtypes, weights are f32, as views if possible.
+// tied weights, as f32. With stored_dtypes, weights have the file's dtype, except that I8 tensors converted
+// to f32 stay f32, and weights held for inference (Parameter::Held) are returned with their dtype and scales.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).
@@ -47,10 +45,10 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
 // Load a model with the adapter merged into its weights, to save it.
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
-// Write the model as a Hugging Face folder that can be opened like `from`. model.safetensors has the stored
-// names, layouts and dtypes; if `dtype` is set, all weights have that dtype. The configuration files, the
-// tokenizer's files and the modules of sentence-transformers are copied. config.json states whether there are
-// int8 weights (quantize.h). The folder is created atomically. Throws usage if `to` exists.
+// Write the weights to `to`/model.safetensors, with the names and layouts of the file from which they were
+// loaded, and copy the configuration, the tokenizer and the modules of sentence-transformers from `from`. The
+// folder is created atomically. Throws usage if `to` exists.
+// `dtype`: dtype of the weights; default: the dtypes in which they are stored.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 

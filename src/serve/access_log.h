@@ -1,4 +1,4 @@
-// The access log has one JSON object per line and request. It contains no texts of requests or responses.
+// The access log contains one line per request: a JSON object without the texts of the request and response.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct AccessEntry {
   double seconds = 0.0;
 };
 
-// Writes log lines. Thread-safe. A line that cannot be written is dropped.
+// Thread-safe writer of log lines. A line that cannot be written is dropped.
 class AccessLog {
  public:
   // Append to `file`. "-" means standard error; an empty name disables the log. Throws io.

@@ -23,7 +23,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum elements of query, key and value vectors
+// maximum total number of elements of the query, key and value vectors in a response
+constexpr std::size_t kMostValues = std::size_t{1} << 22;
 // Maximum number of attention weights in a response for a sound or image: with 8 bits per weight, and with
 // "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
@@ -50,7 +51,8 @@ std::int64_t most_generated(const Call& call, ModelKind kind) {
   return kind == ModelKind::encoder_decoder ? most : 0;
 }
 
-// Set request.written to the target in the body, or to a text that is generated with the interventions.
+// Set request.written to the ids in the body's "written", to the ids of its "target", or to ids that are
+// generated with the interventions.
 void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   const infer::LoadedModel& loaded = host.loaded();
   const ModelKind kind = loaded.model->kind();
@@ -96,7 +98,8 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   return request;
 }
 
-// If the body has "free": true, add the text that the model generates without the given target.
+// If the body has "free": true, set view.generated to the text that the model generates without the given
+// target.
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
@@ -123,7 +126,7 @@ void set_interventions(inspect::AttendRequest& request, const ExclusiveUse& use)
   request.edits = use.edits()->pass(), request.interventions = use.edits()->texts();
 }
 
-// Add the tokens of the text under the tokenizer of each model that reads text. The requested model is first.
+// Add the text's tokens to view.tokenizers for each model that reads text. The requested model is first.
 void add_tokenizers(const Call& call, const ModelHost& host, inspect::View& view) {
   view.tokenizers.push_back(inspect::tokenized(host.tokenizer(), host.name(), view.text));
   for (const auto& other : call.services.models.all()) {
@@ -141,7 +144,7 @@ void answer_attend(Call& call) {
   request.pair = call.value<std::string>("pair", "");
   request.words = host->training_words();
   for (const std::string* text : {&request.text, &request.pair}) require_short(*host, *text, "text");
-  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // one request at a time: attention weights may occupy gigabytes
   set_interventions(request, use);
   set_target(call, *host, request);
   call.waiting.require();
@@ -157,7 +160,7 @@ Json beam_schema() {
                            "Beam width of the generated text. Default: the width in the model's folder");
 }
 
-// Return the schema of the request's members that apply to a sound or an image, in addition to files.
+// Return the schema of the JSON object in the form field "request" of /attend/sound and /attend/picture.
 Json file_schema() {
   using namespace schema;
   return object(
@@ -220,7 +223,7 @@ void answer_sound(Call& call) {
   const auto host = call.find_model(Ability::attend_sound);
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // one request at a time: attention weights may occupy gigabytes
   set_interventions(request, use);
   const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
@@ -256,7 +259,7 @@ void answer_picture(Call& call) {
                     "language");
   const infer::LoadedModel& loaded = host->loaded();
   inspect::AttendRequest request = request_of(call, *host);
-  const ExclusiveUse use(call, *host);  // attention weights may occupy gigabytes
+  const ExclusiveUse use(call, *host);  // one request at a time: attention weights may occupy gigabytes
   set_interventions(request, use);
   const data::Image image = read_picture(call);
   const InputSpec& spec = loaded.model->input_spec();

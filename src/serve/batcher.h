@@ -1,6 +1,6 @@
-// Collects the inputs of concurrent calls into batches. There is no worker thread: one of the waiting callers
-// computes a batch for all of them. Inputs that arrive during this computation wait for the next batch.
-// Clients are served in turn (FairQueue). Results are bit-identical regardless of what else is in the batch.
+// Collects the inputs of concurrent calls into batches: one of the waiting callers computes a batch for all
+// of them, and inputs that arrive during this computation wait for the next batch. Clients are served in turn
+// (FairQueue), and results are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ class Batcher {
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. If `work` throws for one of them, throws the same error.
-  // Throws HttpError 504 if an input still waits at the deadline, and 503 if an input still waits when gone()
-  // returns true. gone() is called between batches.
+  // Return the outputs of the inputs, in order; gone() is called repeatedly, except while this thread
+  // computes a batch. Throws the error of `work` for one of the inputs, HttpError 504 if an input still waits
+  // at the deadline, and 503 if an input still waits when gone() returns true.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
                           const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
@@ -65,7 +65,7 @@ class Batcher {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kPoll{100};  // interval between calls of gone()
+  static constexpr std::chrono::milliseconds kPoll{100};  // maximum interval between calls of gone() in run()
 
   struct Item {
     explicit Item(Input from) : input(std::move(from)) {}

@@ -1,5 +1,5 @@
-// POST /classify/picture: the scores of labels for one image, as `regard classify PICTURE`. CLIP and SigLIP
-// classify by the labels in the request (zero-shot classification); other models have their own labels.
+// POST /classify/picture: return the scores of labels for one image, like `regard classify PICTURE`. CLIP and
+// SigLIP score the labels in the request (zero-shot classification); other models have their own labels.
 #include "models/dual_encoder.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"

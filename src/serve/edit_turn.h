@@ -1,5 +1,5 @@
-// EditTurn: gives one request at a time exclusive use of a model's resources, in the order of the calls of
-// begin(). Unlike a mutex, it may be released by any thread.
+// EditTurn: a lock for exclusive use of a model's resources, acquired in the order of the calls of begin().
+// Unlike std::mutex, it may be released by any thread.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The routes of text-embeddings-inference, and POST / for Hugging Face's InferenceClient.
+// The routes of text-embeddings-inference, and the handlers that they share with POST /
+// (inference_route.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -125,7 +126,7 @@ void answer_decode(Call& call) {
   call.reply(json);
 }
 
-// Return the name of the pooling mode that text-embeddings-inference uses.
+// Return text-embeddings-inference's names of the model's pooling modes, separated by commas.
 std::string pooling_name(const ModelHost& host) {
   std::string name;
   for (const tasks::PoolingMode mode : host.pooling())
@@ -143,7 +144,7 @@ Json labels_json(const ModelHost& host) {
   return {{"id2label", std::move(names)}, {"label2id", std::move(ids)}};
 }
 
-// Return the dtype of the largest weight.
+// Return the dtype of the parameter with the most elements, such as "float16".
 const char* dtype_name(const ModelHost& host) {
   const Parameter* largest = nullptr;
   std::int64_t most = -1;

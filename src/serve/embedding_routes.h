@@ -11,8 +11,8 @@ void answer_embed(Call& call);       // "inputs": a text or a list of texts
 void answer_predict(Call& call);     // "inputs": a text, a list of texts, or pairs of texts
 void answer_similarity(Call& call);  // "inputs": an object with source_sentence and sentences
 
-// Add POST /, which runs the task of the loaded model. Hugging Face's InferenceClient uses this route if its
-// model is the URL of a server.
+// Add POST /, which runs the task of the loaded model. Hugging Face's InferenceClient sends requests to this
+// route if its argument `model` is the server's URL.
 void add_inference_route(std::vector<Route>& routes);
 
 }  // namespace regard::serve

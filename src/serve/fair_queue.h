@@ -1,5 +1,5 @@
 // A queue that is fair to clients (round robin): the next item belongs to the client that was served longest
-// ago. Items of the same client keep their order. Not thread-safe.
+// ago, and items of the same client keep their order. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,7 @@ class FairQueue {
     return item;
   }
 
-  std::deque<Line> lines_;  // non-empty queues of items, one per client; the first queue is next
+  std::deque<Line> lines_;  // non-empty queues of items, one per client; the first one is served next
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Stores results that a client fetches with a second request. They are kept in memory under a random name for
-// ten minutes.
+// at most ten minutes.
 #pragma once
 
 #include <chrono>

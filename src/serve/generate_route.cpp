@@ -12,7 +12,7 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostInputs = 256;
-constexpr std::int64_t kMostRows = 64;  // maximum of beam and n_best
+constexpr std::int64_t kMostRows = 64;  // maximum value of "beam" and of "n_best"
 
 infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   infer::SearchOverrides overrides;

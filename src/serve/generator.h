@@ -1,8 +1,8 @@
-// Text generation for many clients. One thread runs the steps of infer::Sessions (continuous batching).
-// Requests wait in a queue that is fair to clients. A request is admitted when its rows are free and the
-// cache has pages for its maximum length. If its rows are free but there may be too few pages, it is the only
-// request admitted in this step, and no other request is admitted until it has its pages. Results are
-// bit-identical regardless of what else is in the batch.
+// Text generation for many clients by continuous batching: one thread runs the steps of infer::Sessions, and
+// requests wait in a queue that is fair to clients. A request is admitted when its batch rows are free and
+// the cache has pages for its maximum length; if only the pages may be too few, it is admitted alone, and no
+// other request is admitted until it has its pages. Results are bit-identical regardless of what else is in
+// the batch.
 #pragma once
 
 #include <chrono>
@@ -28,14 +28,14 @@ class Generation {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // A generated token; reported only for requests with report_top ≥ 0 and without beam search.
   struct Token {
     std::int64_t sequence = 0;
     infer::TokenChoice choice;
   };
 
   // Wait until there are new tokens or the generation has ended, and append the new tokens to `tokens`.
-  // Returns true if it has ended and no tokens follow. Tokens are reported only for requests with report_top
-  // ≥ 0 and without beam search. Throws HttpError 504 at the deadline.
+  // Returns true if the generation has ended and no tokens follow. Throws HttpError 504 at the deadline.
   bool wait(std::vector<Token>& tokens, Clock::time_point deadline);
   // Return the hypotheses of a generation that has ended. Throws the error if it failed, and HttpError 503
   // if it was cancelled.
@@ -51,9 +51,9 @@ class Generation {
   infer::Request request_;  // the request; valid until the generation starts
   std::string client_;
   std::int64_t rows_ = 1;
-  std::int64_t pages_ = 0;  // maximum number of cache pages, if it shares no pages
+  std::int64_t pages_ = 0;  // number of cache pages at the maximum length, if none are shared
   Clock::time_point begun_ = Clock::now(), first_token_{};
-  std::uint64_t id_ = 0;  // id in the session
+  std::uint64_t id_ = 0;  // id of the session in Generator::sessions_; 0 before admission
 
   std::mutex guard_;  // guards the members below
   std::condition_variable changed_;
@@ -65,9 +65,9 @@ class Generation {
 
 class Generator : private infer::SessionListener {
  public:
-  // Keeps references to all arguments except the limits; they must outlive this object. Starts the thread.
-  // limits.rows: maximum rows of one client. With several clients, a third more rows are available (share.h),
-  // so that a client with many generations does not delay the first generation of another client.
+  // Start the generator's thread; all arguments except `limits` must outlive this object. limits.rows is the
+  // maximum number of batch rows of one client; all clients together have a third more (share.h), so that one
+  // client's generations do not delay the first generation of another.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
@@ -77,7 +77,7 @@ class Generator : private infer::SessionListener {
   // Cancel a generation: free its rows before the next step. Does nothing if it has ended.
   void cancel(const std::shared_ptr<Generation>& generation);
 
-  std::int64_t waiting() const;  // number of generations that wait for rows
+  std::int64_t waiting() const;  // number of generations that wait for rows or cache pages
   std::int64_t running() const { return sessions_.running(); }
 
  private:
@@ -108,8 +108,8 @@ class Generator : private infer::SessionListener {
 
   // Only the generator's thread uses the members below.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
-  Share rows_;              // rows of the generations in live_
-  std::int64_t pages_ = 0;  // cache pages of the generations in live_
+  Share rows_;              // numbers of batch rows in use, by client
+  std::int64_t pages_ = 0;  // sum of Generation::pages_ of the generations in live_
   std::thread thread_;
 };
 

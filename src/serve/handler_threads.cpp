@@ -16,7 +16,8 @@ HandlerThreads::~HandlerThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Return false if the system cannot start another thread. Tasks then wait for the existing threads.
+// Start a thread. Returns false if the system cannot start another one; tasks then wait for the existing
+// threads.
 bool HandlerThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run(); });
@@ -30,8 +31,8 @@ bool HandlerThreads::start_thread() {
 bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
-  // A task that may run starts at once (see begin_tasks()), so the limits of the queue apply only to a task
-  // that must wait.
+  // A task starts at once if may_run() is true (see begin_tasks()), so the limits of the queue apply only to
+  // other tasks.
   if (!may_run(client) && (tasks_.size() >= limits_.queue || tasks_.size(client) >= limits_.queue_of_each))
     return false;
   if (threads_.empty() && !start_thread()) return false;
@@ -40,7 +41,7 @@ bool HandlerThreads::submit(const std::string& client, std::function<void()> tas
   return true;
 }
 
-// Start the waiting tasks that may run, in the order of the fair queue.
+// Start the waiting tasks for which may_run() is true, in the order of the fair queue.
 void HandlerThreads::begin_tasks() {
   const auto may = [this](const std::string& client, const auto&) { return may_run(client); };
   Begun next;

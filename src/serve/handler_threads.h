@@ -1,5 +1,5 @@
-// Threads for handlers, which may block. A thread is started when a task needs one. Clients share the threads
-// (share.h). A task waits if its client's share is used up or no thread is free.
+// Threads for handlers, which may block; a thread is started when a task needs one. A task waits if its
+// client has used up its share of the threads (share.h) or if no thread is free.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +34,8 @@ class HandlerThreads {
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  // Add a task to the queue. Clients are served in turn. Returns false if the queue or the client's share of
-  // it is full. Tasks must not throw.
+  // Add a task, which must not throw; clients are served in turn. Returns false if the queue or the client's
+  // share of it is full, if no thread can be started, or if this object is being destroyed.
   bool submit(const std::string& client, std::function<void()> task);
   std::size_t waiting() const;
 
@@ -54,7 +54,7 @@ class HandlerThreads {
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
   std::deque<Begun> begun_;  // tasks that count as running but have no thread yet
-  Share running_;            // numbers of running tasks by client, including those of begun_
+  Share running_;            // numbers of running tasks by client, including the tasks in begun_
   std::size_t idle_ = 0;     // threads without a task, including threads that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;

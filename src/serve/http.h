@@ -1,6 +1,5 @@
-// The server's HTTP interface: requests, responses, and exchanges. An exchange is a request with its
-// response. Routes and protocols use only these types. http_server.cpp implements them; only
-// http_connection.cpp includes Boost.Beast.
+// The server's HTTP interface: requests, responses and exchanges (a request with its response). Routes and
+// protocols use only these types; http_server.cpp and http_connection.cpp implement them with Boost.
 #pragma once
 
 #include <chrono>
@@ -38,9 +37,8 @@ struct HttpResponse {
   HttpFields fields = {};
 };
 
-// One request and its response. Thread-safe. Send exactly one response: call either send(), or begin(), then
-// write() any number of times, then end(). If the exchange is destroyed before that, the connection is
-// closed.
+// One request and its response; thread-safe. Send the response by send(), or by begin(), any number of calls
+// of write(), and end(); if the exchange is destroyed before that, the connection is closed.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -51,13 +49,12 @@ class HttpExchange {
   // Begin a response of unknown length. The body is sent in chunks; for HTTP/1.0, it ends when the connection
   // is closed.
   virtual void begin(HttpResponse head) = 0;
-  // Send a part of the body. Blocks while HttpLimits::unsent_bytes of earlier parts are unsent. Returns false
+  // Append `part` to the body; block while HttpLimits::unsent_bytes or more bytes are unsent. Returns false
   // if the client has disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
-  // Wait until almost all of the response has been sent or the client has disconnected. The connection is
-  // closed at `deadline`. The wait keeps the handler's thread occupied while a large response is in memory.
-  // Must not be called on the server's thread.
+  // Wait until at most HttpLimits::unsent_bytes bytes are unsent or the client has disconnected; at
+  // `deadline`, close the connection. Must not be called on the server's thread.
   virtual void wait_until_received(std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
@@ -67,7 +64,7 @@ class HttpExchange {
 
   // Values for the log. They may be read at any time.
   virtual int status() const = 0;                // HTTP status of the response; 0 means no response yet
-  virtual std::uint64_t bytes_sent() const = 0;  // number of bytes sent in bodies
+  virtual std::uint64_t bytes_sent() const = 0;  // bytes of the body passed to send() and write()
 };
 
 // The interface that the server calls for each request. Its functions are called on the server's thread and

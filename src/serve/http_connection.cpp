@@ -239,7 +239,7 @@ class Connection : public OpenConnection {
     delivery_.reset();
     if (lingers_ || (!again && early_)) return linger();
     ErrorCode ignored;
-    stream_.socket().cancel(ignored);  // cancel the wait of watch()
+    stream_.socket().cancel(ignored);  // cancel the wait that watch() started
     if (again) return wait_for_request();
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     close();
@@ -276,7 +276,7 @@ class Connection : public OpenConnection {
   std::uint64_t watch_ = 0;
   bool keep_alive_ = true, head_only_ = false, http10_ = false;
   bool busy_ = false;   // true if a request has begun and its response is incomplete
-  bool early_ = false;  // true if bytes arrived before the previous response was complete
+  bool early_ = false;  // true if bytes arrived after the request but before the end of its response
   bool ended_ = false, writing_ = false, closed_ = false, lingers_ = false;
 };
 

@@ -27,13 +27,13 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
 // State shared by the server, all connections and all exchanges, each of which owns a reference to it.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
+  // queued work owns a reference to its connection, and therefore to this object
   boost::asio::io_context context{1};
   HttpHandler& handler;
   HttpLimits limits;
 
-  // Run `work` on the server's thread. Thread-safe. After stop(), work is dropped. Work that was accepted is
-  // always run. Work in the context's queue holds a reference to its connection, and therefore to this
-  // object.
+  // Run `work` on the server's thread; after stop(), drop it instead. Work that was posted before is always
+  // run. Thread-safe.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);
@@ -45,7 +45,7 @@ struct ServerCore {
   }
 
   std::mutex guard;  // guards the next two members
-  // the open connections; a handler's thread may destroy one during a stop
+  // the open connections; guarded because a handler's thread may destroy one while the server stops
   std::unordered_set<OpenConnection*> connections;
   bool stopped = false;  // true after the server has begun to close all connections
   std::atomic<std::size_t> open{0};

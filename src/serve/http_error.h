@@ -15,7 +15,7 @@ ErrorKind kind_of_status(int status);
 
 class HttpError : public std::exception {
  public:
-  // `code` is a machine-readable name, such as "model_not_found". `parameter` is the name of the invalid
+  // `code` is a machine-readable name, such as "model_not_found"; `parameter` is the name of the invalid
   // member of the request. Both may be empty.
   HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
       : kind(kind_of_status(status)),
@@ -40,9 +40,9 @@ class HttpError : public std::exception {
   std::string message_, code_, parameter_;
 };
 
-// Return the HttpError for the exception that is being handled. Call it within a catch block. Errors of the
-// request (usage, invalid_input, resource_exhausted) have status 400. Cancelled requests have status 503. All
-// other errors have status 500.
+// Return the HttpError that is being handled, or convert another exception to one; call it within a catch
+// block. Converted errors of the request (usage, invalid_input, resource_exhausted) have status 400,
+// cancelled requests 503, and all other errors 500.
 HttpError caught_http_error();
 
 }  // namespace regard::serve

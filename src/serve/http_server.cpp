@@ -112,7 +112,8 @@ struct HttpServer::State {
     retry.cancel();
   }
 
-  // Return a copy of the set, because closing a connection removes it from the set and may destroy it.
+  // Return pointers that keep the open connections alive. Callers must not iterate over core->connections,
+  // because close() removes the connection from that set.
   std::vector<std::shared_ptr<OpenConnection> > all() const {
     std::vector<std::shared_ptr<OpenConnection> > found;
     const std::lock_guard lock(core->guard);
@@ -157,7 +158,7 @@ void HttpServer::close() {
     state_->close_acceptor();
     for (const auto& connection : state_->all()) connection->close();
   });
-  state_->thread.join();  // the server's thread ends after its last operation
+  state_->thread.join();  // the thread ends when no operation is pending
 }
 
 std::uint16_t HttpServer::port() const {

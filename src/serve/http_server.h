@@ -1,7 +1,6 @@
-// HTTP/1.1 server (RFC 9112) on one thread. It accepts connections, reads complete requests within limits,
-// and sends responses. Connections are kept alive, but pipelining is not supported. Requests that proxies may
-// interpret differently (Content-Length with Transfer-Encoding, several lengths or hosts, unknown transfer
-// codings) are refused, and the connection is closed.
+// HTTP/1.1 server (RFC 9112) on one thread, with persistent connections but without pipelining. Requests that
+// proxies may interpret differently (Content-Length with Transfer-Encoding, several lengths or hosts, unknown
+// transfer codings) are refused, and the connection is closed.
 #pragma once
 
 #include <chrono>
@@ -19,8 +18,8 @@ struct HttpLimits {
   std::size_t header_bytes = 8192;  // maximum bytes of a request line and header fields
   std::chrono::seconds header{10};  // maximum time from the first byte of a request to the end of its header
   std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
-  std::chrono::seconds idle{75};    // maximum time between two requests
-  std::chrono::seconds send{30};    // maximum time to send each part of a response
+  std::chrono::seconds idle{75};    // maximum time to wait for a connection's next request
+  std::chrono::seconds send{30};    // maximum time of each write to the socket
   // maximum unsent bytes of a response; write() blocks while there are more
   std::size_t unsent_bytes = 64 * 1024;
   // Maximum total bytes of all bodies above 1 MiB that are being read or used. One body is always accepted;
@@ -33,8 +32,8 @@ bool has_http_server();
 
 class HttpServer {
  public:
-  // Listen on `address`, a numeric IPv4 or IPv6 address or "localhost". Port 0 selects any free port. Throws
-  // usage if the address is malformed, and io if it cannot be used. `handler` must outlive the server.
+  // Listen on `address`, a numeric IPv4 or IPv6 address or "localhost"; port 0 selects any free port.
+  // `handler` must outlive the server. Throws usage if the address is malformed, and io if it cannot be used.
   HttpServer(const std::string& address, std::uint16_t port, HttpHandler& handler,
              const HttpLimits& limits = {});
   ~HttpServer();  // calls close()

@@ -1,5 +1,5 @@
-// POST /: run the model's task. Requests and results have the form of Hugging Face's inference API
-// ({"inputs": …, "parameters": …}), which transformers' pipelines also use. Offsets count characters.
+// POST /: run the model's task. Requests and results have the format of Hugging Face's inference API
+// ({"inputs": …, "parameters": …}) and of transformers' pipelines, with offsets in characters.
 #include "base/utf8.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
@@ -101,7 +101,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  // get this reference after setting body["model"], which may move the inputs
+  // bind this reference after setting body["model"], because that may move the inputs
   const Json& inputs = call.body["inputs"];
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();

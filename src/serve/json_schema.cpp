@@ -49,7 +49,8 @@ Violation check_type(const Json& schema, const Json& value, const std::string& p
   return SchemaViolation{place, "expected " + expected_text(*type) + ", found " + describe(value)};
 }
 
-// Check the limits of a number or of a count. `low` and `high` are the names of the limits in the schema.
+// Check the limits of a number or of a count; `low` and `high` are the names of the limits in the schema,
+// such as minItems and maxItems.
 template <class Number>
 Violation check_limits(const Json& schema, const char* low, const char* high, Number found,
                        const std::string& place, const char* unit) {
@@ -106,8 +107,8 @@ Violation check_any(const Json& schema, const Json& value, const std::string& pl
   for (const Json& one : *choices) {
     Violation bad = check(one, value, place);
     if (!bad) return std::nullopt;
-    // If no alternative is valid, report the violation with the deepest place. Its alternative is most likely
-    // the intended one.
+    // If no alternative is valid, return the violation with the longest path, because its alternative is most
+    // likely the intended one.
     if (!closest || bad->place.size() > closest->place.size()) closest = std::move(bad);
   }
   return closest;

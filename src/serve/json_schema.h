@@ -11,7 +11,7 @@
 namespace regard::serve {
 
 struct SchemaViolation {
-  std::string place;    // place of the violation, such as "messages[0].role"; empty means the whole value
+  std::string place;    // path of the invalid member, such as "messages[0].role"; empty: the whole value
   std::string message;  // message, such as "expected a string, found the number 3"
 };
 

@@ -1,4 +1,4 @@
-// The routes of LibreTranslate.
+// The HTTP routes of LibreTranslate's API.
 
 #include <algorithm>
 #include <map>

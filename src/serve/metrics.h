@@ -21,7 +21,7 @@ class DurationHistogram {
 
  private:
   mutable std::mutex guard_;
-  // one count for each bound, not cumulative, and one for durations above all bounds
+  // number of durations in each bucket, not cumulative; the last bucket has no upper bound
   std::vector<std::uint64_t> counts_;
   double sum_ = 0.0;
 };
@@ -42,15 +42,15 @@ class Metrics {
   std::atomic<std::int64_t> in_progress{0}, queued{0};
   std::atomic<std::uint64_t> refused{0};
 
-  // Return all metrics as text. `connections` is the number of open connections; `waiting` and `running` are,
-  // by model, the numbers of waiting requests and of sequences in the last step.
+  // Return all metrics as text. `connections` is the number of open connections; `waiting` contains the
+  // number of waiting requests of each model, and `running` the number of sequences in its last step.
   std::string text(std::size_t connections, const std::map<std::string, std::int64_t>& waiting,
                    const std::map<std::string, std::int64_t>& running) const;
 
  private:
   mutable std::mutex guard_;
   std::map<std::pair<std::string, int>, std::uint64_t> requests_;
-  std::map<std::string, DurationHistogram> durations_;  // durations by route
+  std::map<std::string, DurationHistogram> durations_;  // durations of requests by route
   std::map<std::string, ModelMetrics> models_;
 };
 

@@ -207,7 +207,7 @@ std::vector<ModelHost::Vector> ModelHost::vectors(tasks::Embedder& embedder, con
 void ModelHost::open_generation(const ServeOptions& options) {
   if (!can(Ability::generate)) return;
   infer::SessionLimits limits = options.sessions;
-  // Allow at least as many rows as the beam size in the folder's options.
+  // The batch must have at least as many rows as the beam size in the folder's options.
   limits.rows = std::max(limits.rows, loaded().options.beam);
   session_limits_ = limits;
   generator_ = std::make_unique<Generator>(*loaded().model, pool_, loaded().options, limits, metrics_);

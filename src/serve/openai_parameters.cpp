@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kMostResults = 64;   // maximum of "n", the number of results of one request
 constexpr std::int64_t kMostNew = 1 << 20;  // maximum number of new tokens; larger values are an error
-// Maximum number of log-probabilities in a response, because its JSON occupies many times their memory.
+// Maximum number of log-probabilities in a response. The limit bounds memory: a
+// log-probability is many times larger as JSON text than as a number.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 22;
 // temperatures below this use greedy search, because scores could overflow
 constexpr double kGreedyTemperature = 1e-5;

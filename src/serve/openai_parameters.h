@@ -14,13 +14,13 @@ namespace regard::serve {
 Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
                        std::initializer_list<const char*> required);
 
-// Return the search options of a request. Default for decoders: sampling with temperature 1, unless the
-// folder sets other values. Default for encoder–decoders: the folder's search options. Temperature 0 means
-// greedy search. Throws HttpError 400 for invalid values.
+// Return the search options of a request; temperature 0 means greedy search. Defaults: the search options of
+// the model folder, except that decoders sample with temperature 1 if the folder does not enable sampling.
+// Throws HttpError 400 for invalid values.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
-// Return the maximum number of token scores in a response with log-probabilities: those of the chosen tokens
-// and of search.report_top alternatives for each, in `results` results.
+// Return the maximum number of token scores in a response that contains log-probabilities and `results`
+// results: each chosen token has one score, and each of its search.report_top alternatives has one.
 std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, std::int64_t results);
 // Throw HttpError 400 if a response would contain more scores than the limit.
 void require_few_scores(std::int64_t scores);

@@ -33,27 +33,30 @@ struct ServeOptions {
   std::map<std::string, Languages> languages;  // languages by model name; they replace those of the folders
   std::string chat_template;                   // chat template; empty means the folder's template
 
-  // Limits per model. `rows` is the number of sequences that are decoded together. A small key/value cache is
-  // resident from the start, so that the memory of the server is constant under load.
+  // Limits per model. `rows` is the maximum number of sequences of one client that are decoded together; for
+  // all clients together, the maximum is a third larger (share.h).
   infer::SessionLimits sessions{.rows = 64,
                                 .cache_tokens = 16384,
                                 .tokens_at_once = 128,
                                 .sessions = 4096,
                                 .kept_prefixes = 32,
+                                // a key/value cache of at most this size is resident from the start, so that
+                                // the memory of the server is constant under load
                                 .resident_bytes = std::int64_t{64} << 20};
   std::int64_t most_new_tokens = 2048;  // maximum new tokens of each result
-  std::size_t in_progress = 64;         // maximum number of requests handled at once
-  std::size_t queue = 256;              // maximum number of further requests that wait; others get status 429
+  std::size_t in_progress = 64;         // maximum requests in progress per client; a third more in total
+  std::size_t queue = 256;              // maximum number of waiting requests; additional ones get status 429
   std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
   std::chrono::seconds drain{30};       // maximum time to wait for requests in progress when the server stops
   std::size_t body_bytes = std::size_t{1} << 20, file_bytes = std::size_t{25} << 20;
   std::size_t json_depth = 64;
   HttpLimits http;
 
-  std::filesystem::path api_keys;          // file with one key per line; empty means no keys
-  std::vector<std::string> allowed_hosts;  // names accepted in Host, in addition to addresses and localhost
-  std::vector<std::string> origins;        // web origins that may use the server (CORS); "*" allows all
-  std::string access_log = "-";  // file of the access log; "-" means standard error, empty means no log
+  std::filesystem::path api_keys;  // file with one API key per line; empty means that no key is required
+  // names accepted in the field Host, in addition to IP addresses and localhost
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> origins;  // web origins that may use the server (CORS); "*" allows all
+  std::string access_log = "-";      // file of the access log; "-" means standard error, empty means no log
 };
 
 }  // namespace regard::serve

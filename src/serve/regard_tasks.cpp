@@ -11,9 +11,11 @@
 namespace regard::serve {
 namespace {
 
-// Limits on the memory that is allocated for a request of 1 MiB.
-constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;  // maximum tokens in all windows of a text
-constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;    // maximum bytes of the sequences of /fill
+// Maximum total number of tokens in the overlapping windows of a text for question answering. Without this
+// limit and the next one, a request of 1 MiB could allocate many times its size.
+constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;
+// maximum total bytes of the texts in a response of /fill
+constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;
 
 // Ends a forward pass at its next probe point if the client has disconnected or the deadline has passed, by
 // throwing the errors of Waiting::require().

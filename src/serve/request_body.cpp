@@ -83,15 +83,15 @@ void read_json_body(Call& call) {
   }
 }
 
-// Remove members that are null, because clients send null for members that they do not set. Elements of
-// arrays are kept. The recursion is bounded, because the depth of a body is limited.
+// Remove the null members of objects, because clients send null for members that they do not set. Null
+// elements of arrays remain.
 void remove_null_members(Json& value) {
   if (value.is_object()) {
     for (auto member = value.begin(); member != value.end();)
       member = member->is_null() ? value.erase(member) : std::next(member);
   }
   if (value.is_structured())
-    for (Json& one : value) remove_null_members(one);
+    for (Json& one : value) remove_null_members(one);  // the limit on the JSON depth bounds the recursion
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kMostInterventions = 32;
 constexpr std::size_t kLongest = 16384;  // maximum bytes of one intervention
-// maximum number of edited feature ranges in all interventions together; each may be edited in every token
+// Maximum total number of feature ranges in the interventions of a request. A probe point that is edited
+// without ranges counts as one range.
 constexpr std::size_t kMostPlaces = 1024;
 
 HttpError refused(std::size_t index, const std::string& message) {
@@ -100,7 +101,7 @@ Generator& RequestEdits::generator() {
     options_ = host_->loaded().options;
     options_.probe = pass_.get();
     infer::SessionLimits limits = host_->session_limits();
-    limits.resident_bytes = 0;  // this cache is only for one request
+    limits.resident_bytes = 0;  // the cache is used by only one request, so its memory is not made resident
     generator_ = std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options_, limits,
                                              host_->metrics());
   }
@@ -121,7 +122,7 @@ RequestEdits* edits_of(Call& call, ModelHost& host) {
   const auto given = call.body.find("interventions");
   if (given == call.body.end() || given->empty()) return nullptr;
   if (!call.edits || &call.edits->host() != &host) {
-    call.edits.reset();  // destroy the old object first, because it has exclusive use of its model
+    call.edits.reset();  // end the exclusive use of another model before waiting for this one
     call.edits = std::make_shared<RequestEdits>(call, host.shared_from_this());
   }
   return call.edits.get();

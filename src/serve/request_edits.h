@@ -16,8 +16,8 @@
 
 namespace regard::serve {
 
-// Maximum number of tokens of a text whose attention weights are stored. A head has the square of this number
-// of weights.
+// Maximum number of tokens of a text whose attention weights are stored. For n tokens, each attention head
+// has n² weights.
 inline constexpr std::int64_t kMostAttended = 1024;
 
 // Throw HttpError 400 if the text has more than kMostAttended tokens.
@@ -51,7 +51,8 @@ class RequestEdits {
   const ModelHost& host() const { return *host_; }
   inspect::EditedPass* pass() const { return pass_.get(); }
   const std::vector<std::string>& texts() const { return texts_; }
-  // Return the generator that applies the interventions. It has its own cache. The first call creates it.
+  // Return the generator that applies the interventions, with its own key/value cache. The first call creates
+  // the generator.
   Generator& generator();
 
  private:
@@ -70,8 +71,8 @@ RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
 
-// Exclusive use of a model for a request that needs it even without interventions, for example because of the
-// memory that it uses.
+// Exclusive use of a model, for a request that needs exclusive use even without interventions, for example
+// because the request allocates much memory.
 class ExclusiveUse {
  public:
   // Throws the errors of edits_of() and of TurnHolder's constructor.
@@ -82,11 +83,12 @@ class ExclusiveUse {
   Probe* probe() const;
 
  private:
-  const RequestEdits* edits_;       // interventions of the request; if not null, they hold the exclusive use
-  std::optional<TurnHolder> turn_;  // set if edits_ is null
+  const RequestEdits* edits_;       // interventions, with their own TurnHolder; null if there are none
+  std::optional<TurnHolder> turn_;  // has a value only if edits_ is null
 };
 
-// Return the generator of the request's interventions or, without interventions, the generator of the model.
+// Return a generator that applies the request's interventions or, if there are none, the model's own
+// generator.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 
 }  // namespace regard::serve

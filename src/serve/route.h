@@ -24,7 +24,7 @@ class RequestEdits;
 
 inline constexpr std::int64_t kMostTexts = 2048;  // maximum number of texts in one request
 
-// The API that a route belongs to. It determines the form of the route's errors.
+// The API that a route belongs to. It determines the format of the route's error responses.
 enum class Protocol : std::uint8_t { openai, libretranslate, embeddings, regard };
 
 struct Call;
@@ -91,8 +91,8 @@ struct Call {
   bool has(const char* name) const { return body.contains(name); }
 };
 
-// Return the name between braces at the end of a path such as "/v1/models/{model}"; "" if there is none. The
-// corresponding part of the request's path is a member of Call::body with this name.
+// Return the name between braces at the end of a path such as "/v1/models/{model}", or "" if there is none.
+// The parameter's value in a request is stored in Call::body under this name.
 std::string_view path_parameter(std::string_view path);
 
 // Return the texts in `value`, which is a text or a list of texts.
@@ -121,7 +121,7 @@ void add_model_routes(std::vector<Route>& routes);
 // Return the OpenAPI 3.1 document of the routes.
 Json openapi_of(const std::vector<Route>& routes);
 
-// Return the body of an error response in the form of the protocol.
+// Return the body of an error response in the format of the API `protocol`.
 Json error_body(Protocol protocol, const HttpError& error);
 
 }  // namespace regard::serve

@@ -13,11 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Maximum number of heavy requests in progress, each of a different client. A model processes one at a time.
+// Maximum number of heavy requests (Route::heavy, or with interventions) in progress, at most one per client.
+// A model processes one at a time.
 constexpr std::size_t kHeavyThreads = 4;
 // minimum time that a client has to receive a response, even after the deadline
 constexpr std::chrono::seconds kReceived{60};
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored files together, in bytes
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // maximum total bytes in the FileStore
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -201,7 +202,7 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);
-    // LibreTranslate's clients send the key in the body, which begin() reads.
+    // LibreTranslate's clients send the API key in the body. begin() reads the body and checks the key.
     client = key.empty() && route->forms ? std::string() : client_of_key(key);
   }
   if (!models_.ready() && !route->any_time) {
@@ -261,11 +262,11 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   const auto task = std::make_shared<Task>(request, route, exchange, services_,
                                            Waiting{client, deadline, [=] { return exchange->gone(); }});
   ++metrics_.in_progress;
-  if (route.any_time) {  // processed at once on the server's thread, even if all handlers are busy
+  if (route.any_time) {  // do not wait for a handler's thread; all may be busy
     begin(task);
     return;
   }
-  // A key in the body of a form has not been read yet, so the client's address replaces it.
+  // If the API key is in the body, which has not been read yet, the client's address identifies the client.
   if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
   --metrics_.in_progress;
   refuse_busy();
@@ -280,7 +281,8 @@ void Service::refuse_busy() {
 
 // --- on a handler's thread ---
 
-// Read the body and process the request. A heavy request is passed on to a thread for heavy requests.
+// Read the body and process the request. Requests of a route with Route::heavy and requests with
+// interventions are processed by a thread of heavy_ instead.
 void Service::begin(const std::shared_ptr<Task>& task) {
   Call& call = task->call;
   try {

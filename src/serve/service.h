@@ -22,7 +22,7 @@ namespace regard::serve {
 
 class Service : private HttpHandler {
  public:
-  // Start to listen, and load the models on a separate thread. Requests for models get status 503 until all
+  // Start to listen, and load the models on a separate thread; requests for models get status 503 until all
   // models are loaded. `pool` must outlive the service. Throws usage for invalid options, io and bad_file for
   // files, and the errors of HttpServer.
   Service(ServeOptions options, ThreadPool& pool);
@@ -30,10 +30,10 @@ class Service : private HttpHandler {
 
   std::uint16_t port() const { return server_->port(); }
   bool ready() const { return models_.ready(); }
-  // If the first loading of the models failed, throw its error.
+  // If the models could not be loaded at startup, throw the error.
   void check_loading() const;
-  // Load the folders again and reopen the log. Returns at once. The old models process requests until the new
-  // models are ready. Then `reloaded` is called with "" or an error message.
+  // Wait for any load in progress, then start a thread that reopens the log and loads the folders again while
+  // the old models process requests. At the end, the thread calls `reloaded` with "" or an error message.
   void reload(std::function<void(const std::string& error)> reloaded);
   // Stop accepting connections, wait for requests in progress for at most options.drain, then close all
   // connections. Returns true if all requests were completed.

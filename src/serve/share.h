@@ -1,8 +1,6 @@
-// Division of a number of places (threads, or rows of a batch) among clients by dynamic thresholds (Choudhury
-// and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A client may take a place if it has fewer
-// places than its limit, and fewer than three times the number of free places. The total number of places is
-// a third larger than this limit. One client alone can therefore reach its limit, and places remain free for
-// another client. Not thread-safe.
+// Limits the number of slots (threads, or rows of a batch) that each client uses, by dynamic thresholds
+// (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A client may use another slot if it
+// uses fewer slots than its limit, and fewer than three times the number of free slots.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +10,19 @@
 
 namespace regard::serve {
 
+// Not thread-safe.
 class Share {
  public:
-  // `each` is the maximum number of places of one client, at least 1. `all` is the total number of places.
+  // `each` is the maximum number of slots of one client, at least 1. `all` is the total number of slots.
   Share(std::int64_t each, std::int64_t all) : each_(each), all_(all) {}
   explicit Share(std::int64_t each) : Share(each, places_for(each)) {}
 
-  // Return the total number of places that is needed so that one client alone can take `each` places.
+  // Return the total number of slots for a limit of `each` slots per client. It is larger by a third, so
+  // that one client can reach its limit while slots remain free for another client.
   static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
 
-  // Return true if the client's limits allow it `count` more places, regardless of whether they are free. The
-  // first request of a client is allowed regardless of its size.
+  // Return true if the client's limits allow it to use `count` more slots, regardless of whether these are
+  // free. A client that uses no slots is always allowed.
   bool allows(const std::string& client, std::int64_t count = 1) const {
     const std::int64_t own = taken_by(client);
     return own == 0 || (own + count <= each_ && own < 3 * (all_ - taken_));
@@ -47,7 +47,7 @@ class Share {
 
  private:
   std::int64_t each_, all_, taken_ = 0;
-  // number of places by client; clients without places are removed
+  // number of used slots by client; clients that use none are removed
   std::map<std::string, std::int64_t, std::less<>> by_client_;
 };
 

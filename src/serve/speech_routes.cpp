@@ -40,8 +40,8 @@ tasks::TranscribeOptions options_of(const Call& call, bool translates, Probe* pr
   whisper.probe = options.ctc.probe = probe;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // Temperature 0 means the default list of temperatures, as in OpenAI's API. The higher ones are tried only
-  // if necessary.
+  // Temperature 0 selects the default list of temperatures, as in OpenAI's API. The list begins with 0; each
+  // higher temperature is tried only if the text decoded before is improbable or repetitive.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;

@@ -1,4 +1,5 @@
-// POST /study: the studies of `regard study`. The body contains the content of the files.
+// POST /study: the studies of `regard study`. The request body contains the content of the input files
+// instead of their names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +83,8 @@ void check(const ModelHost& host, const inspect::StudyRequest& request, const Ca
   }
 }
 
-// Content of a file that a study reads, and the member of the body that holds it.
+// A member of the request body that contains the content of an input file, and the in-memory file from which
+// the study reads this content.
 struct Content {
   const char* member;
   std::optional<MemoryFile> file = {};
@@ -113,7 +115,7 @@ Error named(const Error& error, const Content& data, const Content& alignments) 
 }
 
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // Throws to stop the study at the deadline.
+  // Stop the study with an exception if the deadline has passed or the client has disconnected.
   const auto progress = [&](double) { return call.waiting.require(), true; };
   const auto seed = static_cast<std::uint64_t>(call.integer("seed", 1));
   if (request.view != "tokens")
@@ -139,7 +141,8 @@ void answer_study(Call& call) {
     throw named(error, data, alignments);
   }
   json["model"] = host->name();
-  // end the exclusive use; the study has parsed the interventions itself and returned their warnings
+  // The study applied its own copy of the interventions and returned their warnings, so reply() must not add
+  // the warnings of call.edits.
   call.edits.reset();
   call.reply(json);
 }

@@ -50,7 +50,7 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
 }
 
 TextGeneration::~TextGeneration() {
-  generator_->cancel(generation_);  // has no effect if the generation has ended
+  generator_->cancel(generation_);  // cancel() does nothing if the generation has ended
 }
 
 bool TextGeneration::take(const Generation::Token& token,

@@ -15,7 +15,7 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kLongestEntity = 13;  // maximum length of an entity in characters, including & and ;
+constexpr std::size_t kLongestEntity = 13;  // maximum bytes of an HTML entity, including & and ;
 // Maximum number of sentences in a request. A text of 1 MiB cannot have more.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 
@@ -35,7 +35,7 @@ class Sentences {
   const TranslationRequest& request_;
   std::size_t ahead_;
   std::vector<std::string_view> sentences_;
-  // generation of each sentence in progress; null if the sentence is blank
+  // generations in progress, one for each sentence; null for a blank sentence
   std::deque<std::unique_ptr<TextGeneration>> begun_;
   std::size_t first_ = 0;  // index of the sentence that begun_[0] generates
 };

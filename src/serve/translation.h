@@ -28,14 +28,13 @@ using Translations = std::vector<std::string>;
 std::vector<Translations> translate_texts(Call& call, const TranslationRequest& request,
                                           const std::vector<std::string>& texts);
 
-// Translate HTML texts. Tags, comments, scripts and styles are copied unmodified. The text between them is
-// translated.
+// Translate the text of HTML pages. Tags, comments, scripts and styles are copied unmodified.
 std::vector<Translations> translate_html(Call& call, const TranslationRequest& request,
                                          const std::vector<std::string>& pages);
 
 // Split a page into alternating parts of markup and text. The first part is markup and may be empty.
 std::vector<std::string> html_parts(const std::string& page);
-// decodes the entities &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric references
+// decodes the HTML entities &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric references
 std::string html_unescaped(const std::string& text);
 std::string html_escaped(const std::string& text);  // escapes & < >
 

@@ -76,12 +76,12 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   return reading;
 }
 
-// Return the best `count` spans of a window, best first. `start` and `end` hold the logits of all tokens of
-// the window and are replaced by probabilities. Tokens outside the text are masked, except token 0, which
-// represents "no answer". `none` becomes the smaller of `none` and the score of "no answer".
+// Return the best `count` spans of a window, best first, and set `none` to the minimum of `none` and the
+// window's score of "no answer". `start` and `end` [tokens] are logits, which are replaced by probabilities.
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();
+  // Mask the tokens outside the text, except token 0, which represents "no answer".
   for (std::size_t t = 1; t < start.size(); ++t)
     if (t < first || t >= first + places) start[t] = end[t] = -10000.0f;
   softmax(start, start);

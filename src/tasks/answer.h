@@ -1,8 +1,6 @@
 // Extractive question answering: find the span of a text that answers a question (after Devlin et al. 2019,
-// section 4.2). Long texts are divided into overlapping windows. Results equal those of the
-// question-answering pipeline of transformers 4, the last version that has it. In each window, a softmax over
-// positions is computed for starts and another for ends; the score of a span is the product of both
-// probabilities. The scores of spans with equal text, ignoring case, are added.
+// section 4.2), in overlapping windows if the text is long. Results equal those of the question-answering
+// pipeline of transformers 4, the last version that has it.
 #pragma once
 
 #include <span>
@@ -27,11 +25,13 @@ struct AnswerOptions {
   bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
   float threshold = 0.0f;     // answers with a lower score are dropped, except "no answer"
   bool whole_words = true;    // extend answers to word boundaries
-  Probe* probe = nullptr;     // called in every pass; it can ablate heads. Not owned; may be null
+  Probe* probe = nullptr;     // called in every forward pass; it can ablate heads. Not owned; may be null
 };
 
 struct Answer {
   std::string text;
+  // Product of the start and end probabilities (each a softmax over the tokens of a window). The scores of
+  // spans with equal text, ignoring case, are added.
   float score = 0.0f;
   std::size_t begin = 0, end = 0;  // byte range in the text; 0, 0 means no answer
   std::size_t window = 0;          // index of the first window with this answer
@@ -52,7 +52,7 @@ class Answerer {
     struct Window {
       Input input;
       std::size_t first = 0;      // index of the text's first token in input.ids
-      std::vector<Place> places;  // places of the text's tokens
+      std::vector<Place> places;  // positions in the text, one for each token of the text in this window
     };
     std::string text;
     std::vector<Window> windows;

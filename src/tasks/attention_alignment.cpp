@@ -20,9 +20,8 @@ namespace {
 
 enum class Step : std::uint8_t { diagonal, row, column };
 
-// Sums the attention weights of the chosen heads. Before the sum, each head's weights are normalised over the
-// tokens and smoothed over the source positions. All calls are forwarded to task.probe, which may change
-// values.
+// Sums the attention weights of the selected heads, each normalised over the tokens and smoothed by a median
+// filter over the source positions. All calls are forwarded to task.probe, which may change values.
 class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)
@@ -50,8 +49,8 @@ class HeadSum : public ForwardingProbe {
     return -1;
   }
 
-  // Add the attention weights of head `head` to the sum. `weights` [heads, tokens, source positions] are
-  // those of its layer.
+  // Add the attention weights of head `head` to the sum. `weights` [heads, tokens, source positions] are the
+  // attention weights of the head's layer.
   void add(const Tensor& weights, std::int64_t head) {
     const std::int64_t tokens = weights.shape()[1], all = weights.shape()[2];
     const std::int64_t positions = std::min(task_.positions, all);

@@ -1,7 +1,6 @@
-// Times of tokens, computed from the cross-attention of a speech decoder. The attention weights of some heads
-// are normalised, smoothed by a median filter and averaged. Dynamic time warping (Sakoe and Chiba 1978) finds
-// the monotonic path through the averaged weights. Results equal those of transformers'
-// WhisperForConditionalGeneration (_extract_token_timestamps) and of OpenAI's program.
+// Times of tokens, computed from the cross-attention of a speech decoder by dynamic time warping (Sakoe and
+// Chiba 1978). Results equal those of transformers' WhisperForConditionalGeneration
+// (_extract_token_timestamps) and of OpenAI's program.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +26,14 @@ struct AlignmentHeads {
 
 struct AlignmentTask {
   const Tensor& encoded;              // [source positions, hidden]: the encoder's output
-  std::span<const std::int32_t> ids;  // ids of the decoder, including the prompt
+  std::span<const std::int32_t> ids;  // token ids of the decoder's input, including the prompt
   std::int64_t first = 0;             // number of tokens of the prompt, which have no times
   std::int64_t positions = 0;         // number of source positions to use, from the first
-  Probe* probe = nullptr;             // probe that may change values of the pass; not owned, may be null
+  Probe* probe = nullptr;             // may change values of the forward pass; not owned, may be null
 };
 
-// Align tokens with source positions by dynamic time warping of the attention weights. Return the first
-// aligned source position of each token after the prompt.
+// Align tokens with source positions by dynamic time warping of the attention weights, averaged over the
+// selected heads. Return the first aligned source position of each token after the prompt.
 std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
                                        const AlignmentTask& task);
 
@@ -43,8 +42,8 @@ std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const A
 void median_filter(std::span<float> values, std::int64_t width);
 
 // Return, for each row of `cost` [rows, columns], the first column of the cheapest monotonic path from the
-// first row and column to the last row and column. The step from the row above and the diagonal step are
-// selected only if they are cheaper than both other steps, as in transformers.
+// first row and column to the last row and column. If the cheapest step to a cell is not unique, the step
+// from the previous column is used, as in transformers.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

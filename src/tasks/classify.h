@@ -57,7 +57,7 @@ class Classifier {
   // finite.
   Tensor scores(std::span<const Input> inputs);
 
-  // Return the best `count` labels of one row, best first. Equal scores keep the model's order.
+  // Return the best `count` labels of one row, best first. Labels with equal scores keep the model's order.
   std::vector<LabelScore> best(std::span<const float> scores, std::size_t count) const;
 
  private:

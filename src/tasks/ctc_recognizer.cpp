@@ -12,7 +12,8 @@
 namespace regard::tasks {
 namespace {
 
-// Return the content of a token in tokenizer_config.json: a text, or an object with "content".
+// Return the special token `key` of tokenizer_config.json, or `fallback` if the key is missing. The value is
+// a string, or an object that contains the string as "content".
 std::string token_text(const Json& settings, const char* key, const std::string& fallback,
                        const std::string& file) {
   const auto found = settings.find(key);
@@ -146,7 +147,8 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
   return about;
 }
 
-// Append frames [first, end) of log-probabilities and end the segments that are complete.
+// Append rows [first, end) of `logits`, which contains log-probabilities, to waiting_. Call `found` for each
+// segment that they complete.
 void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t end,
                          const std::function<void(const TranscriptSegment&)>& found) {
   const std::int64_t labels = logits.columns();

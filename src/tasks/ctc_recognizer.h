@@ -1,6 +1,6 @@
-// Transcription by models with a CTC head (wav2vec 2.0). A sound is decoded in overlapping pieces, as in
-// transformers' automatic-speech-recognition pipeline with chunk_length_s. Memory does not depend on the
-// length of the sound.
+// Transcription by models with a CTC head (wav2vec 2.0), in overlapping chunks as in transformers'
+// automatic-speech-recognition pipeline with chunk_length_s. Memory does not depend on the length of the
+// sound.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,8 @@ namespace regard::tasks {
 // Wav2Vec2CTCTokenizer.
 class CtcVocabulary {
  public:
-  // Throws io, and bad_file with file and key, for example if an id is not below `labels`.
+  // `labels` is the model's number of labels. Throws io if a file cannot be read, and bad_file with file and
+  // key for invalid content, such as an id that is not below `labels`.
   CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels);
 
   std::int32_t blank() const { return blank_; }
@@ -38,8 +39,8 @@ class CtcVocabulary {
 
 struct CtcRecognizerOptions {
   std::int64_t beam = 1;  // width of the beam search; 1 selects the best path
-  // duration of a chunk without its context, in seconds; one pass of the model computes a chunk and the
-  // context at both ends
+  // duration of a chunk without its context, in seconds; one forward pass computes a chunk and the context at
+  // both ends
   double piece_seconds = 20.0;
   // duration of the context at each end of a chunk, in seconds; the labels of the context are dropped
   double overlap_seconds = 3.0;
@@ -48,7 +49,7 @@ struct CtcRecognizerOptions {
   // Compute word timestamps. Words are separated by spaces; a word lasts from the first to the last frame of
   // its labels.
   bool word_times = false;
-  Probe* probe = nullptr;  // probe for every pass (see ops/probe.h); not owned; may be null
+  Probe* probe = nullptr;  // probe for every forward pass (see ops/probe.h); not owned; may be null
 };
 
 class CtcRecognizer {
@@ -59,7 +60,7 @@ class CtcRecognizer {
                 const data::SoundProcessor& processor, const CtcRecognizerOptions& options);
 
   // Call `found` for each segment, in order, and `progress` (may be empty) with the number of seconds read so
-  // far. Returns a Transcript in which only `duration` is set.
+  // far. Return a Transcript in which only `duration` is set.
   Transcript transcribe(data::SoundStream& sound, const std::function<void(const TranscriptSegment&)>& found,
                         const std::function<void(double)>& progress);
 
@@ -78,8 +79,9 @@ class CtcRecognizer {
   std::int64_t samples_per_frame_ = 1;
   std::vector<float> waiting_;     // log-probabilities of the frames of the incomplete segment
   std::int64_t waiting_from_ = 0;  // index in the sound of the first frame of waiting_
-  std::int64_t blanks_ = 0;        // number of frames without a label at the end of waiting_
-  bool spoken_ = false;            // true if a frame of waiting_ has a label
+  // number of frames at the end of waiting_ whose most probable label is blank, special or a space
+  std::int64_t blanks_ = 0;
+  bool spoken_ = false;  // true if a frame of waiting_ has another most probable label
 };
 
 }  // namespace regard::tasks

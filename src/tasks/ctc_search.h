@@ -10,20 +10,22 @@ namespace regard::tasks {
 
 struct CtcLabel {
   std::int32_t label = 0;
-  std::int64_t first = 0, last = 0;  // frames of the label's first and last occurrence on the path
+  // Frames of the label's first and last occurrence on the path. In a beam search, `first` is the frame at
+  // which the search added the label.
+  std::int64_t first = 0, last = 0;
 };
 
 // Return the most probable label of each frame, with repetitions merged and blanks removed.
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
-// A label sequence with its score. ctc_beam_search() returns the most probable sequence of a prefix beam
-// search with beam width `width` (Hannun et al. 2014, algorithm 1, without a language model). log_p [frames,
-// labels] holds log-probabilities. A label's `first` is the frame at which the search added the label.
+// A label sequence with its score.
 struct CtcHypothesis {
   std::vector<CtcLabel> labels;
   // log-probability of the sequence, summed over the alignments that the beam kept
   double log_probability = 0.0;
 };
+// Return the most probable label sequence by prefix beam search with beam width `width` (Hannun et al. 2014,
+// algorithm 1, without a language model). log_p [frames, labels] contains log-probabilities.
 CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width);
 
 // Compute the log softmax of each row, in place.

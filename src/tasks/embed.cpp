@@ -37,8 +37,8 @@ struct States {
   std::int64_t skipped;  // number of initial tokens excluded from pooling
 };
 
-// Write the vector of one pooling mode to `to`. `cls` and `last` select their token even if it is excluded
-// from pooling.
+// Write the vector of one pooling mode to `to`. `cls` and `last` use the first and the last token even if it
+// is excluded from pooling.
 void pool_tokens(PoolingMode mode, const States& all, float* to) {
   const auto [states, tokens, size, skipped] = all;
   if (mode == PoolingMode::cls || mode == PoolingMode::last) {

@@ -17,7 +17,7 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // A setting that has a value replaces the setting of the folder.
+  // An option that has a value overrides the folder's setting.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;

@@ -23,8 +23,8 @@ struct Filling {
 
 struct FillOptions {
   Options reading;
-  // Candidates to return; empty means all tokens. A candidate is a token of the vocabulary, or a text of
-  // which the first token is used. Scores remain probabilities over the whole vocabulary.
+  // Candidates: tokens of the vocabulary, or texts of which the first token is used; empty means all tokens.
+  // Scores are probabilities over the whole vocabulary in any case.
   std::vector<std::string> targets;
 };
 

@@ -1,5 +1,5 @@
-// Vectors of texts and images in one space, by a dual encoder (CLIP, SigLIP). Used to search images by text,
-// and to classify images by any labels, as in transformers' zero-shot-image-classification pipeline.
+// Embed texts and images in one vector space with a dual encoder (CLIP, SigLIP), to search images by text or
+// to classify images by any labels, as in transformers' zero-shot-image-classification pipeline.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,15 @@ namespace regard::tasks {
 
 class ImageTextEncoder {
  public:
-  // `loaded` and `pool` must outlive the encoder. `folder` is the model folder, with
-  // preprocessor_config.json. Texts longer than the model's positions are truncated. `probe` is called in
-  // every pass of both encoders; it may be null. Throws usage if the model is not a dual encoder.
+  // `folder` is the model folder. `loaded`, `pool` and `probe` must outlive the encoder; `probe`, which is
+  // called in every forward pass of both encoders, may be null. Throws usage if the model is not a dual
+  // encoder, and as ImageReader does.
   ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool,
                    Probe* probe = nullptr);
 
   std::int64_t size() const { return model_.size(); }
   bool independent() const { return model_.sigmoid(); }  // true if several labels may apply to an image
+  // Tokenise a text. A text longer than the model's maximum is truncated.
   Input read(std::string_view text) const;
   std::vector<Input> read(std::span<const data::Image> images) const { return images_.read(images); }
 

@@ -38,7 +38,8 @@ LongFeatures::LongFeatures(data::SoundStream& sound, const data::SoundProcessor&
   frames_ = (samples + processor.hop - 1) / processor.hop;
 }
 
-// Append the complete frames, and drop the samples that no later frame needs.
+// Compute the complete frames of the samples `waiting`, append them to the store, and remove the samples that
+// only these frames use.
 void LongFeatures::add(ThreadPool& pool, const data::LogMel& mel, std::vector<float>& waiting) {
   const std::int64_t frames = mel.frames_in(std::ssize(waiting));
   if (frames == 0) return;

@@ -13,8 +13,8 @@
 
 namespace regard::tasks {
 
-// Maximum tokens of one pass; a longer input is computed in a separate pass. A larger value requires more
-// memory and is not faster.
+// Maximum tokens of one forward pass; a longer input is computed in a forward pass of its own. A larger value
+// requires more memory and is not faster.
 constexpr std::int64_t kPassTokens = 1024;
 
 class Pass {
@@ -22,14 +22,14 @@ class Pass {
   // `model`, `pool` and `probe` must outlive the Pass; `probe` may be null.
   Pass(Network& model, ThreadPool& pool, Probe* probe);
 
-  // The last hidden states of the inputs, valid until the next pass like all values on the tape.
+  // Hidden states of the last layer for all inputs; valid until the next run(), like all values on the tape.
   struct States {
     Var hidden = nullptr;  // [tokens, hidden]
     Ragged shape;
   };
   States run(std::span<const Input> inputs);
 
-  // Compute Network::head() of the states. Valid until the next pass.
+  // Return the output of Network::head() for `states`; valid until the next run().
   Tensor head(const States& states);
 
   Tape& tape() { return tape_; }
@@ -44,8 +44,8 @@ class Pass {
 };
 
 // Divide the inputs into consecutive groups of at most kPassTokens tokens and call work(first, count) for
-// each in order. An input with more tokens forms a group of its own. Inputs that are not tokens form one
-// group.
+// each group in order. A longer input forms a group of its own; images and sounds, which have no tokens, form
+// a single group.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

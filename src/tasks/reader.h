@@ -1,5 +1,5 @@
-// Convert texts to model inputs: token ids within the model's maximum length. Special tokens are added.
-// The spelling of a special token in a text is encoded as ordinary text, except by read_marked().
+// Convert texts to model inputs: token ids with special tokens, within the model's maximum length. The
+// spelling of a special token in a text is encoded as ordinary text, except by read_marked().
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct Input : ModelInput {
   std::int64_t tokens() const { return std::ssize(ids); }
 };
 
-// Options of all tasks. `most_tokens`: maximum tokens of one input, including special tokens; 0 means the
-// model's maximum. `cut`: truncate longer texts at the end; if false, read() throws for them.
+// Options of all tasks.
 struct Options {
+  // maximum tokens of one input, including special tokens; 0 means the model's maximum
   std::int64_t most_tokens = 0;
-  bool cut = false;
-  Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
+  bool cut = false;        // truncate longer texts at the end; if false, read() throws for them
+  Probe* probe = nullptr;  // called in every forward pass; it can ablate heads. Not owned; may be null
 };
 
 class Reader {
@@ -36,9 +36,9 @@ class Reader {
   // text.
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
-  // Return the model input of a text or of a pair of texts. Throws invalid_input if it is too long and `cut`
-  // is false. Truncation of a pair removes tokens of the longer text first, like Hugging Face's
-  // longest_first.
+  // Return the model input of a text or of a pair of texts. A pair is truncated by the strategy longest_first
+  // of transformers: tokens of the longer text are removed first. Throws invalid_input if the input is too
+  // long and `cut` is false.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
   // Read a text like read(), but recognise special tokens ("[MASK]") in it. transformers does so for every

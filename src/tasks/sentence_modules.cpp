@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostTokens = 1 << 24;  // largest limit of tokens that is accepted
+constexpr std::int64_t kMostTokens = 1 << 24;  // largest valid maximum number of tokens of a text
 
 struct ModeName {
   PoolingMode mode;
@@ -101,8 +101,8 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   return root / path;
 }
 
-// Read the tokenizer's limit if the modules have none. A very large number is ignored, because transformers
-// writes it for "no limit".
+// Use the tokenizer's maximum number of tokens if the modules specify none. A very large number is ignored,
+// because transformers writes it for "no limit".
 void read_tokenizer_limit(const fs::path& folder, SentenceModules& modules) {
   const std::string file = (folder / "tokenizer_config.json").string();
   if (modules.most_tokens > 0 || !fs::exists(file)) return;

@@ -15,12 +15,12 @@
 namespace regard::tasks {
 
 enum class PoolingMode {
-  cls,            // the state of the first token
-  max,            // the maximum of each feature
-  mean,           // the mean of each feature
+  cls,            // the hidden state of the first token
+  max,            // the maximum of each feature over the tokens
+  mean,           // the mean of each feature over the tokens
   mean_sqrt_len,  // sum / √tokens
   weighted_mean,  // mean with weight t for token t, counted from 1
-  last            // the state of the last token
+  last            // the hidden state of the last token
 };
 const char* name_of(PoolingMode mode) noexcept;
 // return the mode of a name such as "mean", "cls" or "lasttoken"; nullopt if unknown

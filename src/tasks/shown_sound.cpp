@@ -56,7 +56,8 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }
 
-// Return the features that the model reads. If the model's input is the waveform, return Whisper's energies.
+// Return the features that the model reads. If the model's input is the waveform, return a log-mel
+// spectrogram with Whisper's settings.
 Tensor spectrogram_of(const data::SoundProcessor& processor, ThreadPool& pool, const Tensor& values) {
   if (processor.kind != Kind::samples) return values;
   data::SoundProcessor shown;

@@ -17,29 +17,30 @@ constexpr double kMostShownSeconds = 30.0;
 
 struct ShownSound {
   ModelInput input;
-  // length in seconds of the sound in the input, without the silence that fills the model's window
+  // duration of the input in seconds, without the silence that pads it to the model's window
   double seconds = 0;
   bool cut = false;  // true if the file is longer than the input
   // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80 bins
   // if the model's input is the waveform.
   Tensor spectrogram;
-  double frame_seconds = 0;  // time between two frames
+  double frame_seconds = 0;  // time between adjacent frames
   // Time of the centre of the first position (for patches, of the first column), and time between adjacent
   // positions, in seconds.
   double first_time = 0, time_step = 0;
-  // for each position of the encoder, its time; for special tokens, a name such as "[CLS]"
+  // label of each position of the encoder: its time (for patches, also the frequency band), or the name of a
+  // special token, such as "[CLS]"
   std::vector<std::string> labels;
 
   // Encoder–decoders only: the first tokens of the decoder, beginning with the start token, and the options
-  // for generating further tokens.
+  // for generating further tokens. Timestamp tokens are suppressed.
   std::vector<std::int32_t> prompt;
   infer::SearchOptions search;
 };
 
-// Read the first window of a sound file. Whisper's transcript has no timestamps; its language is `language`
-// (a code) or, if that is empty, the language that the model detects. Throws as data::read_sound does, and as
-// InputSpec::length_of for a sound that is too short. Throws usage if the model does not read sound or does
-// not support the language, and numeric if the model's output is not finite.
+// Read the first window of a sound file. `language` is the code of the transcript's language; if it is empty,
+// Whisper detects the language. Throws as data::read_sound does, as InputSpec::length_of for a sound that is
+// too short, usage if the model does not read sound or does not support the language, and numeric if the
+// model's output is not finite.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

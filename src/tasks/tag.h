@@ -26,7 +26,7 @@ struct TagOptions {
   std::vector<std::string> ignored{"O"};  // labels and entities to omit
   // names of the labels; default: as in config.json (labels_of())
   std::optional<std::vector<std::string>> labels = std::nullopt;
-  Probe* probe = nullptr;  // called in every pass; it can ablate heads. Not owned; may be null
+  Probe* probe = nullptr;  // called in every forward pass; it can ablate heads. Not owned; may be null
 };
 
 class Tagger {
@@ -41,7 +41,7 @@ class Tagger {
   struct Reading {
     struct Window {
       Input input;
-      std::vector<TokenPlace> places;  // places of the text's tokens, without special tokens
+      std::vector<TokenPlace> places;  // one for each token of the window, without special tokens
     };
     std::string text;
     std::vector<Window> windows;

@@ -19,9 +19,9 @@ namespace regard::tasks {
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined
-  first,    // as simple, but the label of a word is that of its first token
-  average,  // as simple, but a word has the label with the highest mean probability
-  max,      // as simple, but a word has the label of the token with the highest probability
+  first,    // like `simple`, but a word has the label of its first token
+  average,  // like `simple`, but a word has the label with the highest mean probability
+  max,      // like `simple`, but a word has the label of the token with the highest probability
 };
 const char* name_of(Aggregation aggregation) noexcept;
 // return the value of a name; throws usage, listing the valid names, for an unknown name
@@ -51,7 +51,8 @@ class TagAggregator {
   TagAggregator(std::shared_ptr<const text::Tokenizer> tokenizer, Aggregation aggregation,
                 std::vector<std::string> ignored);
 
-  // Return the results of one window, without ignored labels. probabilities: [places, labels].
+  // Return the results of one window, without ignored labels. `places` describes the window's tokens;
+  // probabilities: [tokens, labels].
   std::vector<Tag> tags(std::string_view text, std::span<const TokenPlace> places,
                         std::span<const float> probabilities, std::span<const std::string> labels) const;
 

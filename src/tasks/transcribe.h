@@ -16,12 +16,12 @@ struct TranscribeOptions {
   CtcRecognizerOptions ctc;
 };
 
-// Callbacks of a transcription. Each may be empty. An exception that a callback throws stops the
+// Callbacks of a transcription; each may be empty. An exception that a callback throws stops the
 // transcription.
 struct TranscribeListener {
   std::function<void(const TranscriptSegment&)> segment;  // called for each segment, in order of time
   std::function<void(double)> reading;                    // called with the seconds of the sound read so far
-  std::function<void(double)> decoding;  // called with the fraction of the sound decoded (Whisper)
+  std::function<void(double)> decoding;  // Whisper only: called with the fraction of the sound decoded
 };
 
 class Transcriber {

@@ -18,13 +18,15 @@ struct TranscriptSegment {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
   std::string text;               // text of the segment, without surrounding white space
   std::vector<std::int32_t> tokens;
-  // Values from Whisper's decoding of the window that contains the segment:
+  // Values of Whisper's decoding of the window that contains the segment; of these four, a CTC model sets
+  // only log_probability.
   double temperature = 0.0;
-  double log_probability = 0.0;  // mean log-probability of the window's tokens (natural logarithm)
+  // mean log-probability (natural logarithm) of the window's tokens; for CTC, of the segment's frames
+  double log_probability = 0.0;
   // size of the window's text in bytes / its size after compression by zlib; 0 if unknown
   double compression_ratio = 0.0;
   double no_speech = 0.0;               // probability of the token "no speech"
-  std::vector<TranscriptWord> words{};  // words, if requested
+  std::vector<TranscriptWord> words{};  // empty unless word timestamps are requested
 };
 
 struct Transcript {

@@ -1,9 +1,7 @@
-// Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Each window starts
-// where the last complete segment ended, and has the previous text as its prompt. A window whose text is too
-// repetitive or too improbable is decoded again at a higher temperature. Silent windows are skipped. Tokens
-// and times equal those of transformers' WhisperForConditionalGeneration.generate(), with two exceptions, in
-// which regard follows OpenAI's program: the last window is padded with silence, and the compression ratio is
-// computed from the text, not from the token ids.
+// Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Tokens and times
+// equal those of transformers' WhisperForConditionalGeneration.generate(), except that the last window is
+// padded with silence and the compression ratio is computed from the text instead of the token ids, as in
+// OpenAI's program.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +38,7 @@ struct WhisperOptions {
   std::int64_t beam = 1;  // width of the beam search at temperature 0
   std::uint64_t seed = 1;
   bool word_times = false;  // compute word timestamps from cross-attention
-  Probe* probe = nullptr;   // probe for every pass (see ops/probe.h); not owned; may be null
+  Probe* probe = nullptr;   // probe for every forward pass (see ops/probe.h); not owned; may be null
 
   void check() const;  // throws usage if an option is invalid
 };
@@ -54,22 +52,23 @@ class Whisper {
   Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
           const WhisperOptions& options);
 
-  // Call `found` for each segment with text, in order, and `progress` with the completed fraction. Return
-  // language and duration, without segments.
+  // Call `found` for each segment with text, in order, and `progress` with the completed fraction of the
+  // sound. Return language and duration, without segments.
   Transcript transcribe(LongFeatures& features, double frame_seconds, const SegmentListener& found,
                         const std::function<void(double)>& progress);
 
  private:
   struct Window {
     Tensor features, encoded;
-    std::int64_t first = 0, frames = 0;  // range of frames in the sound; at most one window
+    // index of the first frame in the sound; number of frames without padding
+    std::int64_t first = 0, frames = 0;
   };
   struct Attempt {
     std::vector<std::int32_t> tokens;  // tokens without the end token
     // temperature, log-probability, compression ratio and probability of "no speech"
     TranscriptSegment about;
     bool skips = false;
-    bool ended = false;           // true if the end token was chosen
+    bool ended = false;           // true if the end token was generated
     double offset = 0.0;          // start of the window in the sound, in seconds
     std::vector<double> seconds;  // time of each token in the sound; empty if not requested
   };
@@ -96,8 +95,8 @@ class Whisper {
   AlignmentHeads heads_;  // cross-attention heads for the word timestamps; used only if word_times is set
   std::string language_;  // language of the sound
   double frame_seconds_ = 0.01;
-  // initial_: tokens of the option `prompt`. history_: the last tokens of the text so far, limited to the
-  // maximum length of a prompt.
+  // initial_: tokens of the option `prompt`. history_: the last tokens of the text so far, at most as many
+  // as the decoder has positions.
   std::vector<std::int32_t> initial_, history_;
 };
 

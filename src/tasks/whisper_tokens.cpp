@@ -6,7 +6,7 @@
 namespace regard::tasks {
 namespace {
 
-// Finds ids in the keys of generation_config.json. Ids that are missing there come from the tokenizer.
+// Reads ids and numbers from generation_config.json. id() uses the tokenizer's id if the key is missing.
 class TokenFinder {
  public:
   TokenFinder(const formats::ModelFolder& folder, const infer::LoadedModel& loaded)

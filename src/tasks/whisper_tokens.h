@@ -20,7 +20,8 @@ struct WhisperTokens {
   std::int32_t transcribe = -1, translate = -1;  // ids of the two tasks; −1 if the model has only one task
   // ids by code ("en"); empty if the model has only one language
   std::map<std::string, std::int32_t> languages;
-  std::int64_t latest_first = -1;  // highest index of a window's first timestamp; −1 means no limit
+  // maximum index of a window's first timestamp (one per 0.02 s); −1 means no limit
+  std::int64_t latest_first = -1;
 
   std::int32_t first_time() const { return no_timestamps + 1; }
 

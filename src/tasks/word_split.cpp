@@ -10,10 +10,11 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// kPunctuation: all punctuation. kBefore is joined to the following word, kAfter to the preceding word. A
-// text belongs to a group if it is a substring of the constant.
+// A text is punctuation of one of these kinds if it is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+// joined to the following word
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
+// joined to the preceding word
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";
 constexpr char32_t kReplacement = 0xFFFD;
 

@@ -52,8 +52,8 @@ class Arena {
   // Call reset() and return the physical memory to the system. Later writes allocate it again, page by page.
   void discard();
   std::size_t capacity() const noexcept;
-  // Return the number of bytes that allocations have covered so far. The rest of the capacity was never
-  // written, so it uses no physical memory.
+  // Return the number of bytes of the capacity that objects have occupied since the last discard(). The
+  // remaining bytes were never written, so they use no physical memory.
   std::size_t touched() const noexcept;
   bool contains(const void* memory) const noexcept;
 

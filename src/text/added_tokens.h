@@ -45,7 +45,7 @@ class AddedTokens {
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
   // Return the text that represents an added token in vocabulary lists and in decoded text: the normalised
-  // content if its `normalized` is true, otherwise the content. Null if the id is not an added token.
+  // content if the token's `normalized` is true, otherwise the content. Returns null for other ids.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

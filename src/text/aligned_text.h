@@ -1,6 +1,6 @@
-// A text that is rewritten (normalised, prefixed, mapped to byte letters). For each byte, the object records
-// the range of input bytes that it replaces. The rules are those of Hugging Face's NormalizedString, so
-// offsets always equal those of the reference implementation.
+// A text that is rewritten (normalised, prefixed, mapped to byte letters), with the range of input bytes that
+// each of its bytes replaces. The ranges follow the rules of Hugging Face's NormalizedString, so that offsets
+// equal those of the reference implementation.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class AlignedText {
  public:
   AlignedText() = default;
   // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the byte
-  // offset of `text` in the input. If offsets are not tracked, the code only tests whether `origin` is 0.
+  // offset of `text` in the input; if `tracked` is false, any nonzero offset may be replaced with 1.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
@@ -49,7 +49,7 @@ class AlignedText {
   void strip(bool left, bool right);
   // Replace each matched range with `content`. The ranges of `matches` must cover the text.
   void replace(std::span<const Match> matches, std::string_view content);
-  // Replace the text. Byte i of the new text has the range [places[i], places[i + 1]) of the old text.
+  // Replace the text; byte i of the new text replaces the range [places[i], places[i + 1]) of the old text.
   // `places` is used only if offsets are tracked.
   void assign(std::string text, std::span<const std::size_t> places);
   template <class Keep>

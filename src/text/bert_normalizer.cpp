@@ -102,7 +102,7 @@ class BertNormalizer final : public Normalizer {
     apply(aligned);
     text = aligned.code_points();
     if (text.empty()) return kGone;
-    // A mark that is kept may have to be reordered among adjacent marks.
+    // A combining mark that is not removed may have to be reordered among adjacent marks.
     return text.size() > 1 || unicode::has(text[0], unicode::kDecomposes)
                ? std::uint32_t{kDepends}
                : static_cast<std::uint32_t>(text[0]);
@@ -110,7 +110,7 @@ class BertNormalizer final : public Normalizer {
   std::uint32_t remembered(char32_t c) const {
     std::atomic<std::uint32_t>& place = fates_[c];
     std::uint32_t fate = place.load(std::memory_order_relaxed);
-    if (fate == 0) {  // stored values are fate + 1; 0 means not computed yet
+    if (fate == 0) {  // the table contains fate_of() + 1, or 0 if not computed yet
       fate = fate_of(c) + 1;
       place.store(fate, std::memory_order_relaxed);
     }

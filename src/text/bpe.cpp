@@ -148,9 +148,8 @@ bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vec
   return true;
 }
 
-// Tokens have the order and the positions of the reference implementation. A pending unknown token is written
-// after a code point that is encoded as bytes. The position of a token is the total size of the tokens
-// written before it.
+// As in the reference implementation, an unknown token is written after byte tokens of the code points that
+// follow it, and the position of a token is the total size of the tokens written before it.
 void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
   std::uint32_t place = 0, unknown_size = 0;
   bool pending = false;

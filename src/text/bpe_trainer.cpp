@@ -184,12 +184,14 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   }
 }
 
-// Return the token that results from the pair, or -1 if the merge is not allowed.
+// Return the token that merging the pair creates, or -1 if the merge is not allowed.
 std::int32_t BpeTrainer::joined(const Candidate& pair, const std::string& prefix) {
   const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
   std::string_view tail = tokens_[right];
   if (!prefix.empty() && tail.starts_with(prefix)) tail.remove_prefix(prefix.size());
   const std::string text = tokens_[left] + std::string(tail);
+  // Several pairs can spell the same token. A pair that was merged before can then occur again: as in the
+  // reference implementation, its count continues from the old value, and it may be merged again.
   const auto known = ids_.find(text);
   if (known != ids_.end()) return opaque_[static_cast<std::size_t>(known->second)] ? -1 : known->second;
   const std::size_t length = lengths_[left] + lengths_[right];

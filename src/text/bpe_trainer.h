@@ -37,11 +37,8 @@ class BpeTrainer {
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
   // Repeatedly merge the pair with the highest count; among equal counts, the pair with the smallest (left
-  // id, right id). Pairs are counted with overlap ("aaa" has aa twice) and replaced from left to right. If
-  // two pairs spell the same token, a pair that was merged before can occur again. As in the reference
-  // implementation, its count then continues from the old value, each new occurrence is a new candidate, and
-  // the pair may be merged again. `step` is called periodically with the number of tokens; it may be empty.
-  // The words are consumed.
+  // id, right id). The added words are modified; `step`, if not empty, is called periodically with the number
+  // of tokens.
   std::vector<BpeMerge> learn(const Limits& limits, const std::function<void(std::size_t)>& step = {});
 
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
@@ -56,7 +53,7 @@ class BpeTrainer {
   struct Candidate {
     std::int64_t count;
     std::int32_t left, right;
-    std::uint64_t words;  // offset in word_lists_, which holds a count and then the indices of the words
+    std::uint64_t words;  // offset in word_lists_ of a list: the number of words, then their indices
     friend bool operator<(const Candidate& a,
                           // order for the std::*_heap functions, which put the largest element on top
                           const Candidate& b) noexcept {
@@ -65,28 +62,28 @@ class BpeTrainer {
       return a.right > b.right;
     }
   };
-  // Changes of the counts of a neighbour token's pairs on one side of a merge. `lost` is the decrease for the
-  // pair with the adjacent part of the merge, and `gained` is the increase for the pair with the merged
-  // token.
+  // Changes for a token before (or after) the merged pair (left, right). `lost` is the decrease of the count
+  // of (token, left) or (right, token), and `gained` is the increase for (token, merged) or (merged, token).
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
-    std::uint32_t words = 0;  // number of words that gained the pair
+    std::uint32_t words = 0;  // number of words with new occurrences of (token, merged) or (merged, token)
     std::uint32_t last_word = kNone;
-    std::uint64_t list = 0;  // start of the list of these words
+    std::uint64_t list = 0;  // offset of the list of these words in word_lists_
     bool touched = false;
   };
   struct Side {
-    std::vector<Neighbour> neighbours;  // changes by neighbour token
-    std::vector<std::int32_t> touched;  // tokens with changes
-    // a neighbour token and a word in which it became a neighbour
+    std::vector<Neighbour> neighbours;  // the index is the token id
+    std::vector<std::int32_t> touched;  // ids of the tokens whose Neighbour has changes
+    // token and index of a word with new occurrences of (token, merged) or (merged, token)
     std::vector<std::pair<std::int32_t, std::uint32_t>> gainers;
     void lose(std::int32_t token, std::int64_t count);
     void gain(std::int32_t token, std::int64_t count, std::uint32_t word);
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  void count_pairs();
+  void count_pairs();  // with overlap: "aaa" contains aa twice
   std::int32_t joined(const Candidate& pair, const std::string& prefix);
+  // Replace the pair in the word, from left to right.
   void merge_in(std::uint32_t word, const BpeMerge& merge, std::size_t max_length);
   void write_lists(Side& side);
   void join_lists_of(std::int32_t id);
@@ -102,7 +99,7 @@ class BpeTrainer {
   std::vector<std::uint32_t> word_lists_;
   std::vector<Candidate> queue_;  // a heap
   PairCounts counts_;
-  Side left_, right_;  // neighbours changed by the current merge
+  Side left_, right_;  // changes by the current merge for the tokens before and after the merged pair
 };
 
 }  // namespace regard::text

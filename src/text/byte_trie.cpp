@@ -14,12 +14,12 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The strings are scattered in memory, and the trie reads them in sorted order.
-// Therefore the bytes after the heads are copied to one contiguous buffer in this order.
+// Strings sorted by bytes. The bytes after the first eight of each string are copied to one buffer in sorted
+// order, so that the trie, which reads the strings in this order, reads contiguous memory.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
-    // size: bytes of the string; tail: offset in `tails` of the bytes after the head
+    // size: bytes of the string; tail: offset in `tails` of the bytes after the first eight
     std::uint32_t size, tail;
     std::int32_t value;
   };
@@ -66,13 +66,13 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
   const Sorted sorted(strings);
   struct Group {
     std::int32_t node;
-    std::uint32_t first, last, depth;  // strings [first, last) share `depth` bytes
+    std::uint32_t first, last, depth;  // strings [first, last) share their first `depth` bytes
   };
   if (sorted.bytes == 0) return;
-  nodes_.reserve(sorted.bytes + 1024);  // pages that are never written take no memory
+  nodes_.reserve(sorted.bytes + 1024);  // pages that are never written use no memory
   nodes_.assign(512, {});               // no base is 0, so the root is not a child of any node
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
-  // byte, and index of the first string with this byte
+  // byte after the first `depth` bytes, and index of the group's first string with this byte
   std::vector<std::pair<std::uint8_t, std::uint32_t>> children;
   std::size_t search_from = 1;
   const auto free = [this](std::size_t slot) { return slot >= nodes_.size() || nodes_[slot].check < 0; };

@@ -41,7 +41,7 @@ CharsMap::CharsMap(std::string_view blob, const std::string& file) {
 bool CharsMap::reaches_over_spaces() const noexcept {
   for (std::size_t place = 1; place < units_.size(); ++place) {
     const std::uint32_t label = label_of(units_[place]);
-    if (label == 0 || label > 0xFF) continue;  // the unit is unused or holds a value
+    if (label == 0 || label > 0xFF) continue;  // the unit is unused or contains a value
     const std::size_t by_space = place ^ offset_of(units_[place]) ^ ' ';
     if (by_space < units_.size() && label_of(units_[by_space]) == ' ') return true;
   }

@@ -12,8 +12,8 @@ namespace regard::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Rewrite the list of tokens. The decoded text is the concatenation of the rewritten strings. They contain
-  // ill-formed UTF-8 only if tokens of the vocabulary do.
+  // Rewrite the tokens so that their concatenation is the decoded text. The text contains ill-formed UTF-8
+  // only if tokens of the vocabulary do.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 

@@ -34,9 +34,9 @@ std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
   return tasks;
 }
 
-// Run tasks on all threads, in rounds: each thread appends ids to its own buffer, then all threads copy their
-// ids to the final position. encode(first, end, work) appends to work.ids and stores the end of each text in
-// rows.offsets, relative to the task.
+// Run tasks on all threads, in rounds: each thread appends ids to its own buffer, then all threads copy ids
+// to the result. encode(first, end, work) appends the ids of the texts [first, end) to work.ids, and after
+// text i sets rows.offsets[i + 1] to the size of work.ids.
 template <class Encode>
 void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
                   const Encode& encode) {

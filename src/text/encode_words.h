@@ -8,9 +8,9 @@
 
 namespace regard::text {
 
-// Encode each word separately, without special tokens, and concatenate the results. `words` of the result
-// holds for each token the index of its word; offsets are relative to that word. A special token's spelling
-// in a word is encoded as ordinary text.
+// Encode each word separately, without adding special tokens, and concatenate the results; the spelling of a
+// special token in a word is encoded as ordinary text. In the result, `words` contains the index of each
+// token's word, and offsets are relative to that word.
 Encoding encode_words(const Tokenizer& tokenizer, std::span<const std::string> words);
 
 }  // namespace regard::text

@@ -38,24 +38,24 @@ struct Encoding {
 
 enum class Side { left, right };
 
-// Append `next` to `first`. As in Hugging Face's library, the overflowing parts of the result combine each
-// part of `first` with each part of `next`, where the truncated texts themselves count as parts.
+// Append `next` to `first`. As in Hugging Face's library, `overflowing` of the result contains every other
+// concatenation of `first` or one of its overflowing parts with `next` or one of its overflowing parts.
 void append(Encoding& first, const Encoding& next);
 Encoding join(const std::vector<Encoding>& parts);
 
 struct Truncation {
   enum class Strategy { longest_first, only_first, only_second };
   std::size_t max_length = 512;  // maximum number of tokens, including special tokens
-  std::size_t stride = 0;        // overlap of consecutive parts, in tokens
+  std::size_t stride = 0;        // overlap of consecutive parts of a truncated text, in tokens
   Strategy strategy = Strategy::longest_first;
   Side direction = Side::right;  // side at which tokens are removed
 };
 
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
-// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a text that is
-// missing or if the stride is too large (see truncate()). Throws invalid_input if the selected text is too
-// short to reduce the total to max_length tokens.
+// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a missing text
+// or if the stride is too large (see truncate()), and invalid_input if the selected text is too short to
+// reduce the total to max_length tokens.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {

@@ -139,8 +139,8 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// Splitting a text before the spaces that scan_spaces() finds does not change its ids. This is so for every
-// scanner, and for every normalizer whose locality is not `none`.
+// Split only before spaces that scan_spaces() finds. These splits do not change the ids with any scanner, nor
+// with any normalizer whose locality() is not `none`.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;
@@ -177,7 +177,8 @@ template <auto kScan, class Use>
 void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
   ScanText scanned(text);
-  if (text.size() <= kPadded) {  // with zero padding, every word can be read in blocks
+  // Copy a short text and append zeros, so that words at its end can also be read in whole blocks.
+  if (text.size() <= kPadded) {
     if (!work.padded) work.padded = std::make_unique<char[]>(kPadded + scanning::kBlock);
     std::memcpy(work.padded.get(), text.data(), text.size());
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
@@ -236,8 +237,8 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
   });
 }
 
-// Process the parts in order. The first cached item of a part is the largest sum of preceding scores for
-// which the cached segmentation is valid.
+// Process the parts in order, because the best segmentation of a part can depend on the sum of the preceding
+// scores. cut_part() describes the cached values.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
   for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
@@ -283,8 +284,8 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// Segment the part with a sum of preceding scores of 0 and cache the result. work.items holds the largest sum
-// of preceding scores for which the segmentation is valid, then the items.
+// Segment the part as if the sum of the preceding scores were 0, and cache the result. The first
+// element of work.items is the largest sum for which the segmentation is valid; the items follow.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -328,7 +329,7 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
       at_start = pipeline_.normalizer->rewrite(part, work.normalized) && at_start;
       text = work.normalized;
     }
-    // Normalisation can make a part very long. To bound memory, split the part like a text.
+    // Split the normalised text again to bound memory, because normalisation can make it very long.
     const scanning::ScanText scanned(text);
     for (std::size_t begin = 0; begin < text.size();) {
       std::size_t end = text.size();

@@ -1,6 +1,5 @@
-// Fast path from text to ids only. It applies if the pipeline's ids for a text equal the concatenated ids of
-// the text's words. A scanner splits the text, and only words that are not in a cache pass through the
-// pipeline.
+// Fast path from text to ids only, for pipelines whose ids for a text equal the concatenated ids of its
+// words. A scanner splits the text, and only words that are not in a cache pass through the pipeline.
 #pragma once
 
 #include <array>
@@ -32,21 +31,21 @@ class IdsEncoder {
   explicit IdsEncoder(const Pipeline& pipeline, std::size_t most_idle = usual_most_idle());
   ~IdsEncoder();
 
-  // Return the usual value of `most_idle`: the number of processors, but at least 2 and at most kMostIdle.
-  // At most this many threads run at the same time; interrupted threads may use further workspaces.
+  // Return the default of `most_idle`: the number of processors, but at least 2 and at most kMostIdle. If
+  // more threads encode at the same time, the surplus workspaces are freed after use.
   static std::size_t usual_most_idle() noexcept;
   std::size_t idle() const noexcept;  // number of workspaces that no thread uses
 
   // Per-thread state, kept between calls so that the caches stay filled.
   struct Workspace {
-    WordCache chunks;  // the key is the original text
-    // the key is a word of the model; used if `chunks` lacks the text
+    WordCache chunks;  // maps parts of the original text, as split by the scanner, to ids or items
+    // maps words, as split by the pre-tokenizer, to ids; used for text that is not in `chunks`
     WordCache words{WordCache::kMostSets / 8};
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
-    IdBuffer items;  // buffer for the items of a part, if the model is a RunningModel
+    IdBuffer items;  // buffer for the items of a text part (running_model.h), if the model is a RunningModel
   };
   class Lease {
    public:
@@ -70,7 +69,8 @@ class IdsEncoder {
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
 
  private:
-  // parts that the scanner returns: chunks are normalised and split further, words are not
+  // type of the text parts that the scanner returns: chunks are normalised and pre-tokenized; words are input
+  // of the model
   enum class Parts { chunks, words };
 
   bool needs_cutting(std::string_view text, bool match_special) const;

@@ -17,9 +17,9 @@ class Lattice {
  public:
   using Score = decltype(Arrival::score);
 
-  // Process a text of `size` bytes. `start` is the score at position 0. extend(begin, score) calls reach()
-  // for every piece that starts at `begin`, and returns the next position. take(begin, end, arrival) is
-  // called for the chosen pieces in order; the `from` of its arrival is undefined.
+  // Segment a text of `size` bytes; `start` is the score at position 0. extend(begin, score) must call
+  // reach() for every piece that starts at `begin`, and return the next position; take(begin, end, arrival)
+  // is called for each piece of the best segmentation in order, with an undefined arrival.from.
   template <class Extend, class Take>
   void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
     base_ = furthest_ = 0;
@@ -36,7 +36,7 @@ class Lattice {
     settle(size, take);
   }
 
-  // Return the entry of position `end`. The caller compares and updates it.
+  // Return the best segmentation up to position `end` so far. The caller replaces it if a better one exists.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);
@@ -54,7 +54,7 @@ class Lattice {
 
   template <class Take>
   void settle(std::size_t end, const Take& take) {
-    // Follow the links from the end to the start and reverse them.
+    // Follow the `from` links from the end to the start, and reverse the direction of each link.
     std::int32_t next = -1;
     for (auto place = static_cast<std::int32_t>(end - base_); place > 0;) {
       const std::int32_t before = best_[static_cast<std::size_t>(place)].from;

@@ -1,5 +1,5 @@
-// Tokenizer of Marian folders: sentencepiece segments the text, one vocabulary for both sides assigns the
-// ids, and ">>xx<<" at the start selects the target language.
+// Tokenizer of Marian folders: sentencepiece segments the text, a vocabulary that both languages share maps
+// the pieces to ids, and ">>xx<<" at the start of the text selects the target language.
 #include <fmt/format.h>
 
 #include "base/file.h"

@@ -59,9 +59,9 @@ constexpr std::size_t kShortBytes = 64;  // maximum length in bytes of a word fo
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
-// Return the minimum of ranked[0, size), where size is at most kShortBytes. An entry has the rank in its high
-// 26 bits and the position in the bits below, or is kNoRank, the largest value. The function reads blocks of
-// eight.
+// Return the minimum of ranked[0, size), where size is at most kShortBytes; the entries after them, up to a
+// multiple of eight, are also read and must be kNoRank. An entry has the rank in its high 26 bits and the
+// position in its low 6 bits, or is kNoRank, the largest value.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__SSE2__)
   const auto load = [&](std::size_t i) {
@@ -81,9 +81,9 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 #endif
 }
 
-// Append the ids of `word`, at most kShortBytes long. find_bytes(first, second) returns the rank of the merge
-// of two bytes. find(left id, right id, bytes of both) returns the rank of the merge of two symbols. Both
-// return −1 if there is no merge. id_of(rank) returns the merged token.
+// Append the ids of `word`, which has 1 to kShortBytes bytes. find_bytes(first, second) for two bytes, and
+// find(left id, right id, bytes of both) for two symbols, return the rank of the merge, or −1 if there is
+// none; id_of(rank) returns the merged token.
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {

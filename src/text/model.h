@@ -44,12 +44,12 @@ class Model {
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // the largest id + 1
   virtual std::size_t size() const = 0;     // number of tokens
-  // Return true if words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes()
-  // enables this. Tokens are spelled in letters in both cases.
+  // Return true if words may be passed as bytes instead of in GPT-2's byte alphabet (byte_letters.h);
+  // take_bytes() enables this. Tokens are spelled in the byte alphabet in both cases.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // Return the text of a token for Encoding::tokens. Default: the token in the vocabulary. Unigram,
-  // SentencePiece and Marian models return the text that an unknown token represents.
+  // Return the text of a token for Encoding::tokens: the token in the vocabulary or, for an unknown token of
+  // a Unigram, SentencePiece or Marian model, the text in `word` that the token represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");

@@ -11,7 +11,8 @@ namespace regard::text {
 void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
   constexpr std::size_t kLong = std::size_t{1} << 16;
   scratch.clear();
-  // a buffer that grows would need memory for two copies
+  // Reserve memory for a long word, because each reallocation of a growing buffer would need memory for the
+  // old and the new buffer.
   if (word.size() >= kLong) scratch.reserve(word.size());
   tokenize(word, scratch);
   std::int32_t* out = ids.room(scratch.size());

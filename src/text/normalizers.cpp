@@ -15,8 +15,8 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
-  // A combining stroke composes with a preceding "=", so forms with composition cannot be split at
-  // punctuation.
+  // A combining stroke (U+0338) composes with a preceding "=", so a text cannot be split at punctuation for
+  // NFC and NFKC.
   Locality locality() const override {
     return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
   }

@@ -10,9 +10,9 @@
 
 namespace regard::text {
 
-// Positions where a text may be split: normalising the parts gives the same result as normalising the whole
-// text. `none` allows no position. `at_spaces` allows positions before spaces that follow another character
-// (scan_spaces). `at_signs` also allows positions before and after ASCII punctuation (scan_bert).
+// Positions where a text may be split so that normalising the parts has the same result as normalising the
+// whole text. `at_spaces` allows positions before spaces that follow another character (scan_spaces);
+// `at_signs` also allows positions before and after ASCII punctuation (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {
@@ -25,7 +25,7 @@ class Normalizer {
   // Return true only if normalisation certainly does not change the text. False means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
-  // Return the string at the start of the normalised form of a sequence of spaces. Default: a space.
+  // Return the string with which a normalised sequence of spaces starts. Default: a space.
   virtual std::string_view space_mark() const { return " "; }
 };
 

@@ -140,7 +140,7 @@ class ByteLevelProcessing final : public PostProcessor {
   bool trim_, prefix_space_;
 };
 
-// A template of texts and special tokens: one sequence for single texts, and one for pairs.
+// Combines texts and special tokens in the order of a template: `single` for one text, `pair` for two.
 class TemplateProcessing final : public PostProcessor {
  public:
   TemplateProcessing(const Json& json, const std::string& file) {

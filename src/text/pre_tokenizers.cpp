@@ -38,7 +38,7 @@ void find_each(std::string_view text, Predicate matches, std::vector<Match>& fou
   close();
 }
 
-// Splits at each code point of a class.
+// Splits at each code point for which `matches` returns true.
 template <class Predicate>
 class ClassSplit final : public PreTokenizer {
  public:
@@ -71,8 +71,8 @@ class PatternSplit final : public PreTokenizer {
   // `scan` is the scanner equivalent to the pattern, or `none`.
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
-  // A pattern with a scanner matches at every position. Its matches are the words if matches are isolated, or
-  // if the pattern is inverted and the gaps are removed.
+  // A pattern with a scanner matches at every position. Its matches are the words if the behavior is
+  // `isolated`, or if the pattern is inverted and the behavior is `removed`.
   Cutting cutting() const override {
     const bool every =
         behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);
@@ -214,8 +214,8 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<Pattern> space_, cut_;
 };
 
-// Splits before each change of script. Code points common to all scripts do not change the script. Such code
-// points before the first script are dropped, as in the reference implementation.
+// Splits before each change of script; code points common to all scripts belong to the script before them. As
+// in the reference implementation, those at the start, before the first script, are dropped.
 class UnicodeScripts final : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {

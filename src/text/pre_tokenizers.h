@@ -10,8 +10,8 @@
 
 namespace regard::text {
 
-// Positions where a text may be split so that the words of the parts are the words of the text. The values
-// are those of Locality, and `scanner`, which means that the words are the matches of scan().
+// Positions where a text may be split so that the words of the parts are the words of the text. `scanner`
+// means that the words are the matches of scan(); the other values have the same meaning as in Locality.
 enum class Cutting { none, at_spaces, at_signs, scanner };
 
 class PreTokenizer {
@@ -32,9 +32,9 @@ struct PreTokenizerParts {
   bool letters_left_out = false;
 };
 
-// Create a pre-tokenizer from a JSON component with a "type"; null for a null component. Throws bad_file if
-// the type is unknown; the error names the type. If `bytes` is set, a ByteLevel step at the end does not map
-// bytes to letters, and letters_left_out is true.
+// Create a pre-tokenizer from a JSON component with a "type"; null for a null component. If `bytes` is set, a
+// ByteLevel step at the end does not map bytes to letters, and letters_left_out is true. Throws bad_file if
+// the type is unknown; the error names the type.
 PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes);
 
 }  // namespace regard::text

@@ -16,8 +16,8 @@ class Precompiled final : public Normalizer {
   // At every position where scan_spaces splits, a space starts a grapheme.
   Locality locality() const override { return Locality::at_spaces; }
 
-  // Only clusters of several code points with fewer than six bytes can have a rule for the whole cluster.
-  // Without such clusters, each code point is processed separately.
+  // A rule can apply to a whole grapheme of several code points only if the grapheme is shorter than six
+  // bytes. In a text without such graphemes, each code point is processed separately.
   bool rewrite(std::string_view text, std::string& out) const override {
     std::size_t shortest = 4;
     bool clusters = false;
@@ -63,8 +63,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // Append the changes that replace `old_count` code points with `replacement`. Code points beyond
-  // `old_count` are inserted; if `replacement` is shorter, the last change removes the remaining old code
+  // Append the changes that replace `old_count` code points with `replacement`. If `replacement` is longer,
+  // its remaining code points are inserted; if it is shorter, the last change removes the remaining old code
   // points.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {

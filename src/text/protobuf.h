@@ -1,4 +1,4 @@
-// Reader for the part of Protocol Buffers' wire format that sentencepiece models use. A message is a sequence
+// Reader for the part of Protocol Buffers' wire format that sentencepiece models use: a message is a sequence
 // of fields, each with a number and a value. Values are not copied.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which the model
-// receives directly from the parser. Unusual content is left to parse_json and its readers. They alone define
-// which input is accepted, and report errors.
+// Reads a tokenizer.json with simdjson: the model receives the vocabulary and the merges, which are most of a
+// large file, directly from the parser. Files with unusual content or errors are left to parse_json and the
+// readers of parsed JSON, which alone define the accepted input and report errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON
@@ -78,7 +78,8 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // Models of these types have further members, which only the general reader supports.
+    // SentencePiece and Marian models are read from a complete JSON object, but settings_ lacks the lists.
+    // Leave such files to parse_json.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }

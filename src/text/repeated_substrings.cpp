@@ -7,8 +7,8 @@
 namespace regard::text {
 namespace {
 
-// Sorts the suffixes of all words. A suffix ends at the end of its word. Suffixes are compared by their first
-// `most_` characters only, because no substring is longer.
+// Sorts the suffixes of all words; a suffix ends at the end of its word. Suffixes are compared by their first
+// `most_` characters only, because longer substrings are not needed.
 class Suffixes {
  public:
   Suffixes(const std::vector<char32_t>& text, std::uint32_t most) : text_(text), most_(most) {}
@@ -69,7 +69,7 @@ class Suffixes {
       }
       sort(first, less, depth);
       sort(more, last, depth);
-      if (pivot == 0) return;  // these suffixes end here, so they are equal
+      if (pivot == 0) return;  // the suffixes in [less, more) end with this 0, so they are equal
       first = less;
       last = more;
       ++depth;

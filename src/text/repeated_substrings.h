@@ -16,10 +16,10 @@ struct Substring {
   std::uint32_t rank = 0;    // rank in the suffix array; (rank, length) gives the lexicographic order
 };
 
-// Return the repeated substrings of `text`, which holds words as code points, each followed by 0. If several
-// substrings have the same occurrences, only the longest is returned. The 0 counts as a character in this
-// rule: "ing" is omitted if it occurs only at the end of words, as in the reference implementation.
-// Substrings have at most `max_length` characters. `pool` may be null.
+// Return the repeated substrings of at most `max_length` characters in `text`, which contains words as code
+// points, each followed by 0; `pool` may be null. If several substrings have the same occurrences, only the
+// longest is returned; as in the reference implementation, the 0 counts as a character in this rule, so that
+// "ing" is omitted if it occurs only at the end of words.
 std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, std::uint32_t max_length,
                                            ThreadPool* pool);
 

@@ -18,8 +18,8 @@ namespace regard::text::scanning {
 
 enum class Kind : std::uint8_t { letter, number, space, newline, other };
 
-// Return a table for code points below 0x10000, with four bits for each: the kind, and the kind if combining
-// marks count as letters. The table is computed on first use.
+// Return a table, computed on first use, with one byte for each code point below 0x10000: its Kind in the low
+// four bits, and in the high four bits its Kind if combining marks count as letters.
 const std::uint8_t* kinds_of_most();
 
 // A valid UTF-8 text. `readable` is the number of bytes that may be read from `data`, at least `length`.
@@ -76,8 +76,8 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 #endif
 }
 
-// Return the number of ASCII letters from `place` if an ASCII byte follows them; otherwise return 0, and the
-// caller must use the general path.
+// Return the number of ASCII letters that start at `place` if an ASCII byte follows them within kBlock bytes.
+// Otherwise, return 0; the caller must then examine the code points one by one.
 [[gnu::always_inline]] inline std::size_t plain_letters(const ScanText& text, std::size_t place) noexcept {
   if (place + kBlock > text.readable) return 0;
   const auto run = static_cast<std::size_t>(std::countr_one(letters_of(text.data + place)));

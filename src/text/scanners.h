@@ -1,5 +1,5 @@
-// Hand-written scanners for the published patterns of byte-level tokenizers. They take one pass and linear
-// time, without backtracking. Tests compare each scanner with PCRE2.
+// Hand-written scanners for the published patterns of byte-level tokenizers. They run in linear time, without
+// backtracking; tests compare each scanner with PCRE2.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace regard::text {
 
-// Returns the end of the match that starts at `begin` < text.size(). The patterns of scanners match at every
+// Returns the end of the match that starts at `begin` < text.size(); the patterns of scanners match at every
 // position. `text` must be valid UTF-8.
 using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
 
@@ -16,8 +16,8 @@ extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlam
 // words are not split.
 extern const std::string_view kWordsPattern;
 
-// tiktoken's versions of cl100k and o200k. In both, a case-insensitive s also matches the long s (U+017F). In
-// cl100k, all white space at the end of the text, including line ends, is one match.
+// tiktoken's versions of cl100k and o200k, in which a case-insensitive s also matches the long s (U+017F). In
+// tiktoken's cl100k, all white space at the end of the text, including line ends, is one match.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
 // Names of the scanners. `bert` and `spaces` find positions where a text can be split without changing its

@@ -13,7 +13,7 @@
 
 namespace regard::text::scanning {
 
-// function with the same contract as Scanner
+// Returns the end of the match that starts at `begin`, like Scanner, but for a ScanText.
 using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);
 
 // Return the length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
@@ -47,8 +47,8 @@ inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   return run;
 }
 
-// Match \s+(?!\S)|\s+. Before a word, the match is all spaces except the last one, which belongs to the word;
-// a single space is matched. At the end of the text, the match is all spaces.
+// Match \s+(?!\S)|\s+. The match is all spaces if they end the text or if there is only one; otherwise, all
+// except the last one, which belongs to the word that follows.
 inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
@@ -87,8 +87,8 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// Match the alternatives after words in cl100k and the patterns derived from it: numbers, punctuation with
-// line ends, and spaces.
+// Match the alternatives for text other than words in cl100k and the patterns derived from it: numbers,
+// punctuation with line ends, and spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
   if (first.kind == Kind::number) return end_of_digits(text, begin, options.digits);
@@ -183,8 +183,8 @@ inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   return word;
 }
 
-// Return the end of a word that consists of ASCII letters. Returns 0 if the general path is required, because
-// the next character may belong to the word.
+// Return the end of a word that consists of ASCII letters. Returns 0 if the caller must examine the code
+// points one by one, because the next character may belong to the word.
 inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;

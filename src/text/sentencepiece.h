@@ -80,7 +80,8 @@ class SentencePieceModel final : public Model, private RunningModel {
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
   Tables tables() const override { return {scores_.data(), nullptr, unknown_score_}; }
   float largest_score() const override { return largest_score_; }
-  // walk_best() calls take(begin, end, arrival) for the pieces of the best segmentation, in order.
+  // walk_best() calls take(begin, end, arrival) for each piece of the best segmentation, in order. `arrival`
+  // is the state of the search at `end`.
   struct Arrival;
   template <class Reach>
   std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;

@@ -22,7 +22,8 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 // State at a position: the best segmentation up to it. Scores are summed in f32, as in sentencepiece.
 struct SentencePieceModel::Arrival {
   float score = 0;
-  std::int32_t from = -1;  // previous position relative to the window; −1 if this position was not reached
+  // start of the last piece, as an offset in the window of Lattice; −1 if no segmentation was found
+  std::int32_t from = -1;
   std::int32_t id = 0;
   float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };

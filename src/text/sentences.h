@@ -13,14 +13,14 @@ struct Sentence {
   std::string_view space;  // the white space that follows the sentence in the text
 };
 
-// A sentence ends
+// Split a text into at most `most` sentences, in time linear in the length of the text. A sentence ends
 //   · after . ! ? … (repeated, with closing quotes and brackets) if white space follows and the next letter
 //     is not lower case; but not after the full stop of a single capital letter ("J. Smith"), of a title or
 //     abbreviation (Mr., Dr., e.g., No. …), or of a number at the start of the sentence;
 //   · after 。！？｡ and the Indic । ॥ with closing quotes and brackets, regardless of what follows;
 //   · at a line end.
-// The concatenated parts and spaces are the text without leading white space. At most `most` sentences are
-// returned; the rest of the text is then left out. Runs in time linear in the length of the text.
+// The concatenated sentences and spaces are the text without leading white space and without the text after
+// the first `most` sentences.
 std::vector<Sentence> split_sentences(std::string_view text,
                                       std::size_t most = std::numeric_limits<std::size_t>::max());
 

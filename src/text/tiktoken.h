@@ -13,7 +13,7 @@
 
 namespace regard::text {
 
-// Byte-pair encoding in which the id of a token is its rank. The adjacent pair that merges to the token with
+// Byte-pair encoding in which the id of a token is its rank: the adjacent pair that merges to the token with
 // the lowest id is merged first. A word that is itself a token becomes that token.
 class RankedBpe final : public Model {
  public:

@@ -18,7 +18,7 @@
 namespace regard::text {
 namespace {
 
-// Converts byte offsets to code-point offsets. An ill-formed sequence counts as one code point. Increasing
+// Converts byte offsets to code-point offsets; an ill-formed sequence counts as one code point. Increasing
 // offsets are converted fastest.
 class CodePointCounter {
  public:

@@ -47,7 +47,8 @@ class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
   // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io, and bad_file for an invalid file. If a component is unknown, the error names it.
+  // side. Throws io if a file cannot be read, and bad_file if a file is invalid or has an unknown component,
+  // which the error names.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
   // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
@@ -61,21 +62,22 @@ class Tokenizer {
   std::span<const std::int32_t> before() const noexcept;
   std::span<const std::int32_t> after() const noexcept;
 
-  // Encode a text or a pair. Each maximal ill-formed UTF-8 sequence is read as one U+FFFD, which has the byte
-  // offsets of the original bytes and counts as one code point. Truncation and padding are as set in the file
-  // and in `options`.
+  // Encode a text or a pair, with truncation and padding as set in the file and in `options`. Each maximal
+  // ill-formed UTF-8 sequence is read as one U+FFFD, which has the byte offsets of the original bytes and
+  // counts as one code point.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
-  // Return results in the order of `texts`. Padding applies to the whole batch. `pool` may be null.
+  // Encode texts and return the results in the same order. Padding applies to the whole batch; `pool` may be
+  // null.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options = {},
                                      ThreadPool* pool = nullptr) const;
   // Return the ids of encode() without truncation and padding. Much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Split a long text into views that several threads can encode. The concatenated ids of the views, without
-  // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more.
-  // Returns one view if the pipeline has no safe split points (a prefix, an unknown pattern, or pieces that
+  // Split a long text into views that several threads can encode; the concatenated ids of the views, without
+  // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more; there
+  // is only one view if the pipeline has no safe split points (a prefix, an unknown pattern, or pieces that
   // contain spaces).
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
@@ -89,7 +91,7 @@ class Tokenizer {
   std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
                                       bool match_special = true) const;
 
-  // Encode many texts in order, each as encode_ids() does. `pool` may be null. The previous content of `rows`
+  // Encode many texts in order, each as encode_ids() does; `pool` may be null. The previous content of `rows`
   // is replaced and its memory is reused; after an exception the content is undefined.
   void encode_rows(std::span<const std::string_view> texts, IdRows& rows, const EncodeOptions& options = {},
                    ThreadPool* pool = nullptr) const;
@@ -140,7 +142,7 @@ class StreamDecoder {
  private:
   std::string advance(bool at_end);
   std::shared_ptr<const Tokenizer> tokenizer_;
-  // the last ids: first the context of the next token's text, then the ids whose text is withheld
+  // the last ids: first those that only serve as context for decoding, then those whose text is withheld
   std::vector<std::int32_t> ids_;
   std::size_t shown_ids_ = 0;  // number of context ids in ids_
   std::string shown_;          // text of the context ids

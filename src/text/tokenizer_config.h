@@ -49,7 +49,7 @@ using TokenRoles = std::vector<std::pair<std::string, std::string>>;
 // Return the roles of special tokens that have one of the usual spellings, such as "[PAD]" or "<pad>".
 TokenRoles spelled_roles(const Tokenizer& tokenizer);
 
-// Properties of a model that tokenizer_config.json states.
+// Properties of a model that fast_tokenizer_config() writes to tokenizer_config.json.
 struct TokenizerUse {
   std::int64_t max_length = 0;  // maximum number of tokens; 0 means no limit
   bool token_types = false;     // the model reads token types
@@ -57,9 +57,7 @@ struct TokenizerUse {
 };
 
 // Return the tokenizer_config.json with which transformers applies the components of tokenizer.json
-// unmodified. Without this file, transformers selects a class by the model's type, and some classes replace
-// the normalizer. As in regard, special tokens are not recognised in texts, and decoded text is unmodified.
-// Roles of tokens that are not special tokens of `tokenizer` are omitted.
+// unmodified. Roles of tokens that are not special tokens of `tokenizer` are omitted.
 Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles);
 
 }  // namespace regard::text

@@ -62,7 +62,8 @@ TokenizerFile open_tokenizer_json(const std::string& file) {
 
 using Reader = std::function<TokenizerFile()>;
 
-// Return a function that reads the tokenizer of the folder; an empty function if there is none.
+// Return a function that reads the tokenizer of the folder, or an empty function if the folder has no
+// tokenizer.
 Reader reader_of(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) return [=] { return open_tokenizer_json((folder / "tokenizer.json").string()); };

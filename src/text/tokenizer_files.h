@@ -21,8 +21,8 @@ struct TokenizerFile {
 
 // Parse the text of a tokenizer.json; `file` is for error messages.
 TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
-// Fast path of read_tokenizer_json(). Returns nullopt if the text is malformed, or if only the general
-// path can read its model. Padding is added to `text` during the call and removed at the end.
+// Fast path of read_tokenizer_json(). Returns nullopt if the text is malformed or the fast path does not
+// support it; `text` is padded during the call only.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
 // Return true if this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;
@@ -44,7 +44,8 @@ TokenizerFile read_sentencepiece(const std::filesystem::path& file);
 // Read a Marian folder: source.spm, target.spm and vocab.json.
 TokenizerFile read_marian(const std::filesystem::path& folder, Language language);
 
-// Return an entry of "added_tokens" for a special token without flags.
+// Return an entry of "added_tokens" for a special token; the other properties ("single_word", "lstrip",
+// "rstrip", "normalized") are false.
 Json special_token_json(const std::string& content, std::int32_t id);
 
 }  // namespace regard::text

@@ -9,9 +9,9 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// With two vocabularies, tokenizer.json is the target tokenizer in run folders. In folders for transformers
-// it is the source tokenizer, because AutoTokenizer encodes the input with tokenizer.json. The other
-// tokenizer is in one of these files.
+// If a folder has two vocabularies, one of these files accompanies tokenizer.json: the source tokenizer in
+// run folders (the output of training); the target tokenizer in folders for transformers, whose AutoTokenizer
+// encodes the input with tokenizer.json.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";
 

@@ -1,6 +1,6 @@
 // Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
-// decode(encode_ids(x)) is x in NFC, including spaces. The exception is an x that contains special tokens.
-// For these, set EncodeOptions::match_special = false, or decode with skip_special = false.
+// decode(encode_ids(x)) is x in NFC, including spaces; if x contains special tokens, set
+// EncodeOptions::match_special = false, or decode with skip_special = false.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,7 @@ struct BpeTrainingOptions {
   std::int64_t min_frequency = 2;       // minimum count of a merge
   std::size_t max_token_length = 0;     // maximum token length in symbols (BpeTrainer::Limits); 0: no limit
   Alphabet alphabet = Alphabet::bytes;
-  // limits that select the characters of the alphabet; other characters are encoded as bytes; ignored for
-  // Alphabet::bytes
+  // which characters the alphabet includes (others are encoded as bytes); ignored for Alphabet::bytes
   AlphabetLimits characters;
   WordRule words = WordRule::words;
   bool normalize = true;    // normalise to NFC
@@ -40,17 +39,17 @@ struct BpeTrainingOptions {
   bool prefix_space = false;
   bool end_token = false;  // encode() with add_special appends </s>, which translation models require
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::function<void(std::size_t tokens)> progress;  // called with the number of tokens; may be empty
+  std::function<void(std::size_t tokens)> progress;  // called with the number of tokens so far; may be empty
 };
 
-// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary size is too small for special tokens and alphabet.
+// Train a tokenizer; the result is the same for any number of threads of `pool`, which may be null. Throws
+// usage if the vocabulary size is too small for special tokens and alphabet.
 std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTrainingOptions& options,
                                            ThreadPool* pool = nullptr);
 
 struct CharacterTrainingOptions {
   AlphabetLimits characters;
-  // if true, encode other characters as bytes (256 additional tokens), otherwise as <unk>
+  // if true, encode characters outside the alphabet as bytes (256 additional tokens), otherwise as <unk>
   bool byte_fallback = true;
   bool normalize = true;
   bool lower_case = false;

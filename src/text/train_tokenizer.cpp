@@ -14,10 +14,8 @@
 namespace regard::text {
 namespace {
 
-// Return the word rule that `options` requests, or the first of `fitting` if it requests none. `fitting`
-// contains the valid rules for the tokenizer type. If the decoder of the type concatenates tokens, these are
-// the rules that keep spaces; otherwise, those that drop spaces. Throws usage if the requested rule is not
-// valid.
+// Return the word rule that `options` requests, or the first of `fitting`, the valid rules for the tokenizer
+// type, if `options` requests none. Throws usage if the requested rule is not valid.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

@@ -25,12 +25,12 @@ struct TokenizerTraining {
   std::string type = "byte-bpe";
   // number of tokens, including special tokens and alphabet; ignored for char
   std::size_t vocabulary_size = 10000;
-  // minimum count of a merge or a word. Default: 2; 1 for word. Ignored for unigram.
+  // minimum count of a merge or a word; ignored for unigram. Default: 2 (type word: 1)
   std::optional<std::int64_t> min_frequency;
-  // Limit of the length of tokens in characters (byte-bpe: in bytes). Default: 0, which means 16 for unigram
-  // and no limit for the other types. Ignored for wordpiece, word and char.
+  // Maximum length of tokens in characters (byte-bpe: in bytes); ignored for wordpiece, word and char.
+  // Default: 0, which means 16 for unigram and no limit for the other types.
   std::size_t max_piece_length = 0;
-  // limits that select the characters of the vocabulary; ignored for byte-bpe and word
+  // which characters the alphabet of the vocabulary includes; ignored for byte-bpe and word
   AlphabetLimits alphabet;
   std::string continuing_prefix = "##";  // for wordpiece: prefix of pieces inside words
   // A name of word_rule_names(). Default: "bert" for wordpiece, "signs" for word, "words" for all other

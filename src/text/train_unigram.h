@@ -1,5 +1,5 @@
-// Train a unigram tokenizer in the format of a Hugging Face tokenizer.json. With byte fallback and the rule
-// words or gpt2, decode(encode_ids(x)) is x in NFC, as for BPE (train_bpe.h).
+// Train a unigram tokenizer in the format of a Hugging Face tokenizer.json. With byte fallback and the word
+// rule `words` or `gpt2`, decode(encode_ids(x)) is x in NFC, as for BPE (train_bpe.h).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct UnigramTrainingOptions {
   double shrinking = 0.75;
   int sub_iterations = 2;
   WordRule words = WordRule::words;  // with metaspace, pieces are spelled as in sentencepiece
-  bool byte_fallback = true;  // if true, encode other characters as bytes, otherwise as the token `unknown`
-  bool normalize = true;      // normalise to NFC
+  // if true, encode characters outside the alphabet as bytes, otherwise as the token `unknown`
+  bool byte_fallback = true;
+  bool normalize = true;  // normalise to NFC
   bool lower_case = false;
   bool prefix_space = false;  // insert a space before a text; metaspace always inserts one
   bool end_token = false;     // if true, encode() appends </s>
@@ -34,8 +35,8 @@ struct UnigramTrainingOptions {
   std::function<void(double part)> progress;  // called with the completed fraction; may be empty
 };
 
-// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary size is too small for special tokens, byte tokens and alphabet.
+// Train a tokenizer; the result is the same for any number of threads of `pool`, which may be null. Throws
+// usage if the vocabulary size is too small for special tokens, byte tokens and alphabet.
 std::shared_ptr<const Tokenizer> train_unigram(const LineSource& lines, const UnigramTrainingOptions& options,
                                                ThreadPool* pool = nullptr);
 

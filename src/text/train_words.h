@@ -26,8 +26,8 @@ struct WordTrainingOptions {
   std::string unknown = "<unk>";  // unknown token; added to the special tokens if missing
 };
 
-// Train a tokenizer. The same lines give the same tokenizer for any number of threads. `pool` may be null.
-// Throws usage if the vocabulary size is too small for the special tokens.
+// Train a tokenizer; the result is the same for any number of threads of `pool`, which may be null. Throws
+// usage if the vocabulary size is too small for the special tokens.
 std::shared_ptr<const Tokenizer> train_words(const LineSource& lines, const WordTrainingOptions& options,
                                              ThreadPool* pool = nullptr);
 

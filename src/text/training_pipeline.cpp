@@ -10,7 +10,7 @@
 namespace regard::text {
 namespace {
 
-// Return the template "$A </s>", and "$A </s> $B </s>" for a pair.
+// Return the post-processor for the templates "$A </s>" (one text) and "$A </s> $B </s>" (pair).
 Json end_token_json(const std::vector<std::string>& special) {
   const auto end = std::find(special.begin(), special.end(), "</s>");
   if (end == special.end())
@@ -140,7 +140,8 @@ void require_room(std::size_t vocabulary_size, std::size_t needed) {
 }
 
 Json vocabulary_json(const std::vector<std::string>& tokens) {
-  Json::object_t vocabulary;  // filled without looking up keys, because look-ups would take quadratic time
+  // constructed without look-ups of keys, which would take quadratic time
+  Json::object_t vocabulary;
   for (std::size_t id = 0; id < tokens.size(); ++id)
     static_cast<Json::object_t::Container&>(vocabulary).emplace_back(tokens[id], id);
   return vocabulary;

@@ -1,5 +1,5 @@
-// Functions shared by all trainers. They construct the parts of a tokenizer.json around the model, and count
-// the words of a corpus with these parts.
+// Functions shared by all trainers: they construct the parts of a tokenizer.json other than "model", and
+// count the words into which its normalizer and pre-tokenizer split a corpus.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ extern const std::string kTrainedSource;
 
 // Rules that divide a text into words. No learned piece crosses a word boundary.
 enum class WordRule {
-  // Words are sequences of letters with their marks, of numbers, or of other characters. Each word has at
-  // most one preceding space. Suitable for all scripts.
+  // Words are sequences of letters with their marks, of numbers, or of other characters, each with at most
+  // one preceding space. Suitable for all scripts.
   words,
   gpt2,    // GPT-2's pattern, which separates vowel signs of Indic scripts from their letters
   spaces,  // words end at white space, which is dropped

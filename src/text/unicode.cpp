@@ -213,8 +213,8 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
 }
 
 // Canonical composition in place (Unicode Standard, D117): each character that is not blocked is combined
-// with the last starter if a composite of the two exists. The composite is aligned with the input of the
-// starter and of that character.
+// with the last starter if a composite of the two exists. The composite is aligned with the old code points
+// of both characters.
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;

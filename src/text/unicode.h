@@ -46,7 +46,7 @@ enum class Category : std::uint8_t {
   private_use,
 };
 
-// Properties of a code point; the table is built on first use.
+// Properties of a code point, as bits of an entry in a table that is built on first use.
 enum Flag : std::uint16_t {
   kIsWord = 1,
   kIsBertPunctuation = 2,
@@ -136,9 +136,8 @@ int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. `change` is 0 if the code point replaces the next code point of the old
-// text, and 1 if it is inserted. `change` is −n if the code point replaces the next code point and the n code
-// points after that are removed.
+// A code point of a rewritten text. If `change` is 1, it is inserted; otherwise it replaces the next code
+// point of the old text, and the −`change` code points after that one are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;

@@ -5,7 +5,8 @@
 
 namespace regard::text::unicode {
 
-// Code points that only the reference's patterns assign to a category; marks are listed as nonspacing.
+// Code points whose category in the reference's regular expressions is not that of Unicode 15.0; all marks
+// are listed as nonspacing.
 const std::vector<CategoryRange> kNewerCategories = {
     {0x897, 0x897, Category::mark_nonspacing},       {0x1b4e, 0x1b4f, Category::punctuation_other},
     {0x1b7f, 0x1b7f, Category::punctuation_other},   {0x1c89, 0x1c89, Category::letter_upper},

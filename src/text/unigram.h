@@ -1,5 +1,5 @@
-// The unigram language model (Kudo 2018). The segmentation of a word with the largest sum of scores
-// (log-probabilities) is found by the Viterbi algorithm.
+// The unigram language model (Kudo 2018). The Viterbi algorithm finds the segmentation of a word that has the
+// largest sum of scores (log-probabilities).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// All segmentations of a word under a unigram model during training: the best segmentation, and the expected
-// count of each piece.
+// Lattice of all segmentations of a word under a unigram model. Training finds the best segmentation and the
+// expected count of each piece in it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class UnigramLattice {
   static constexpr std::int32_t kUnknown = -1;  // id of a character that is not a piece
 
   struct Node {
-    std::uint32_t begin = 0, end = 0;  // range of the node in bytes of the word
+    std::uint32_t begin = 0, end = 0;  // byte range of the node within the word
     std::int32_t id = kUnknown;
   };
   // Buffers that are reused, so that words do not require allocations.
@@ -43,8 +43,9 @@ class UnigramLattice {
   // Fill scratch.nodes with the nodes of the lattice and scratch.weights, in the same order, with the
   // marginal probability of each node. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
-  // Fill scratch.path with the best segmentation and return its score. Among segmentations with equal scores,
-  // the one with the longer last piece is chosen. `without` is the id of a piece to exclude.
+  // Fill scratch.path with the ids of the best segmentation that does not contain the piece with the id
+  // `without`, and return its score. Among segmentations with equal scores, choose the one with the longer
+  // last piece.
   double best(std::string_view word, Scratch& scratch, std::int32_t without = kNone) const;
 
  private:

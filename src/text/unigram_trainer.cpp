@@ -67,9 +67,9 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// Call body(word, scratch, add) for all words; `body` calls add(index, value) to add a value. Return the sum
-// of the values for each index. Values are at least 0, and each sum is at most `largest`. Values are rounded
-// to fixed point, so that the sums do not depend on the order of additions or the number of threads.
+// Call body(word, scratch, add) for all words; `body` calls add(index, value) with values of at least 0.
+// Return the sum of the values for each index, at most `largest`; it is computed in fixed point, so that it
+// does not depend on the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));
@@ -146,9 +146,7 @@ void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
   // Compute the loss of removing each piece, assuming that the piece's best segmentation replaces it
-  // everywhere. As in Hugging Face's trainer, the piece's count is added to the sum of counts once per
-  // existing piece, so that the same pieces are kept. (sentencepiece uses the number of parts minus one
-  // instead.)
+  // everywhere.
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;
@@ -156,11 +154,13 @@ void UnigramTrainer::prune(std::size_t keep) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));
     const bool is_letter = scratch.path.empty();
     const bool is_best = is_letter || pieces_[id].score >= score;
-    if (counts[id] == 0 && !is_letter) continue;  // the piece is in no best segmentation
+    if (counts[id] == 0 && !is_letter) continue;  // no word's best segmentation contains the piece
     if (!is_best || is_letter) {
       kept.push_back(pieces_[id]);
       continue;
     }
+    // Increase of the sum of counts, as in Hugging Face's trainer. In sentencepiece, the second factor is the
+    // number of pieces in the segmentation minus 1.
     const double more = counts[id] * static_cast<double>(pieces_.size());
     const double log_sum_after = std::log(sum + more);
     double after = 0;
@@ -217,7 +217,7 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     lattice_ = UnigramLattice(pieces_);
     const double size = static_cast<double>(std::max<std::size_t>(pieces_.size(), 1));
     if (progress) progress(std::log(seeds / size) / std::log(seeds / static_cast<double>(goal)));
-    // The reference implementation also counts its unknown piece, so add 1.
+    // Add 1 because the reference implementation counts its unknown token as a piece.
     if (pieces_.size() + 1 <= goal) break;
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();

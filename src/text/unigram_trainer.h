@@ -19,7 +19,8 @@ class UnigramTrainer {
  public:
   struct Limits {
     std::size_t pieces = 8000;  // final number of pieces, including required characters
-    // number of special tokens, which the stopping rule includes as in Hugging Face's trainer
+    // number of special tokens; pruning stops at 1.1 · (pieces + special_tokens) pieces, as in Hugging Face's
+    // trainer
     std::size_t special_tokens = 0;
     std::size_t seeds = 1000000;
     std::uint32_t max_length = 16;  // maximum length of a piece in characters
@@ -27,11 +28,11 @@ class UnigramTrainer {
     int sub_iterations = 2;         // number of expectation-maximisation steps per round
   };
   // `words` must outlive the trainer, be sorted (for a reproducible result), and be valid UTF-8 without
-  // U+0000. `pool` may be null. Results are bit-identical for any number of threads.
+  // U+0000. Results are bit-identical for any number of threads of `pool`, which may be null.
   UnigramTrainer(const std::vector<WordCount>& words, ThreadPool* pool);
 
-  // Return the pieces in the order of decreasing scores, including all of `required`. There may be fewer than
-  // limits.pieces. `progress` is called with the completed fraction; it may be empty.
+  // Return the pieces in the order of decreasing scores, including all of `required`; there may be fewer than
+  // limits.pieces. `progress` is called with the completed fraction and may be empty.
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 
@@ -53,7 +54,8 @@ class UnigramTrainer {
   std::vector<ScoredPiece> pieces_;
   UnigramLattice lattice_;
   double total_ = 0;  // number of words, counted with repetition
-  double bytes_ = 0;  // bytes of all words, counted with repetition: an upper bound of piece counts
+  // number of bytes of all words, counted with repetition; no piece has a larger count
+  double bytes_ = 0;
   double objective_ = 0;
 };
 

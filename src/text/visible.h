@@ -1,4 +1,4 @@
-// Printable spellings of tokens for the terminal, heat maps and pages.
+// Printable spellings of tokens for the terminal and for heat maps.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace regard::text {
 
-// Return the bytes that the token represents. The symbol "▁" becomes a space if the decoder replaces it. A
-// special token is returned as it is spelled. The result may end inside a code point.
+// Return the bytes that the token represents, or the spelling of a special token; "▁" becomes a space if the
+// decoder replaces it. The result may end inside a code point.
 std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
 
 // Return a printable form: spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B",

@@ -104,8 +104,8 @@ class Vocabulary {
   }
   void grow(std::size_t slots);
   void add(std::string_view token, std::int32_t id, std::uint32_t hash);
-  // Filter with one bit per hash of a token, so that look-ups of missing tokens (the usual case) rarely
-  // access the table.
+  // Return false only if no token has this hash. This test avoids most look-ups of missing tokens (the usual
+  // case) in slots_.
   bool may_hold(std::uint32_t hash) const noexcept {
     const std::uint32_t bit = hash >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;
@@ -117,7 +117,8 @@ class Vocabulary {
 
   std::string bytes_;
   std::vector<Slot> slots_;
-  std::vector<std::uint64_t> filter_;  // the filter of may_hold(), with four bits for each slot
+  // bits that may_hold() tests; four bits for each element of slots_
+  std::vector<std::uint64_t> filter_;
   int filter_shift_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> by_id_;  // index into entries_ for each id, or kHole

@@ -1,4 +1,4 @@
-// Bounded cache from words to ids. Entries may be evicted. A look-up compares the whole word. Not
+// Bounded cache from words to ids: entries may be evicted, and a look-up compares the whole word. Not
 // thread-safe.
 #pragma once
 
@@ -26,7 +26,7 @@ class WordCache {
   static constexpr std::size_t kLeastSets = std::size_t{1} << 9;
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
-  // The capacity is about 2 · most_sets short words. most_sets must be a power of two, at least kLeastSets.
+  // The capacity is about 2 · most_sets short words; most_sets must be a power of two, at least kLeastSets.
   // An empty cache uses little memory; its size grows with the number of words.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
@@ -66,12 +66,13 @@ class WordCache {
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Location of a word's ids; for a word longer than kShort, the word's bytes precede them. Null if the word
-  // is not cached. Valid until changes() returns another number. look_up() prefetches the data.
+  // Location of a word's ids, or null if the word is not cached; for a word longer than kShort, the word's
+  // bytes precede the ids. Valid until changes() returns another number.
   struct Kept {
     const char* at = nullptr;
     std::uint32_t count = 0;
   };
+  // Find a word; its ids are prefetched if they are in the store.
   Kept look_up(Key key, std::uint64_t hash) const noexcept {
     const Slot* slot = &slots_[2 * (hash & last_set_)];
     if (slot->key != key && (++slot)->key != key) {
@@ -120,7 +121,8 @@ class WordCache {
  private:
   static constexpr std::size_t kBlock = 8;  // number of ids that are copied at once
 
-  // If `count` is more than kInline, ids[0] is the offset of the ids in the store.
+  // A slot for a short word. If `count` is more than kInline, the ids are in the store, and ids[0] is their
+  // offset there.
   struct alignas(32) Slot {
     Key key;  // a key of size 0 marks a free slot
     std::int32_t ids[kInline] = {};
@@ -135,7 +137,7 @@ class WordCache {
   };
   static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
-  static constexpr std::size_t kWays = 4;  // number of long slots per set
+  static constexpr std::size_t kWays = 4;  // number of slots for long words per set
 
   static std::size_t long_set(std::uint64_t hash) noexcept {
     return (hash & (kLongSlots / kWays - 1)) * kWays;
@@ -162,7 +164,7 @@ class WordCache {
   std::size_t most_sets_;
   std::unique_ptr<Slot[], Free> slots_;  // slots for short words; each set consists of two slots
   std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
-  std::size_t kept_ = 0;                 // number of entries since the last growth
+  std::size_t kept_ = 0;                 // number of short words added so far, including evicted ones
   std::unique_ptr<LongSlot[], Free> long_slots_;
   // The end of the store is padded, because reads in blocks may extend beyond the used part.
   std::unique_ptr<char[], Free> store_;

@@ -25,12 +25,12 @@ struct SkippedLines {
   std::int64_t line = 0;
 };
 
-// Return the lines of several files in order; with `line_ends`, they include the line end. A line that is not
-// UTF-8 is skipped and counted in `skipped`, which must outlive the source. If `skipped` is null, such a line
-// throws bad_file with file and line. Throws io.
+// Return the lines of several files in order, with their line ends if `line_ends` is set. Lines that are not
+// UTF-8 are skipped and counted in `skipped`, which must outlive the returned function. Throws io, and
+// bad_file with file and line if a line is not UTF-8 and `skipped` is null.
 LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends,
                           SkippedLines* skipped = nullptr);
-// Return the lines of a span, which must outlive the source.
+// Return the elements of `lines`, which must outlive the returned function.
 LineSource lines_of(std::span<const std::string> lines);
 
 struct WordCount {
@@ -38,9 +38,9 @@ struct WordCount {
   std::int64_t count = 0;
 };
 
-// Count words on the pool's threads, or on the calling thread if `pool` is null. The result is sorted by
-// bytes, so it does not depend on the number of threads. `normalizer` and `pre_tokenizer` may be null. Memory
-// use depends on the number of distinct words only.
+// Count the words of `lines`; `normalizer`, `pre_tokenizer` and `pool` may be null. The result is sorted by
+// bytes, so it does not depend on the number of threads; memory use depends on the number of distinct words
+// only.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer* normalizer,
                                    const PreTokenizer* pre_tokenizer, ThreadPool* pool);
 

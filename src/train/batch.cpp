@@ -104,7 +104,7 @@ class PairBatches : public BatchSource {
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    while (at_ == plan_.batches()) {  // with small weights, an epoch may have no pairs
+    while (at_ == plan_.batches()) {  // with small data.weights, an epoch may have no pairs
       plan_.make(pairs_, options_, ++epoch_);
       at_ = 0;
     }
@@ -146,7 +146,8 @@ class WindowBatches : public BatchSource {
           .found(fmt::format("{} tokens", tokens))
           .expected(fmt::format("more than {}", options.context))
           .remedy("Use a longer training text, or reduce 'training.context'");
-    // The last source has no start among the last options.context tokens.
+    // A window needs options.context + 1 tokens, so it cannot start at one of the last options.context tokens
+    // of the stream.
     if (!options_.sources.empty()) {
       std::vector<data::WeightedSource> starts = options_.sources;
       for (data::WeightedSource& source : starts)
@@ -192,7 +193,7 @@ class WindowBatches : public BatchSource {
     if (!options_.random) plan_.make(size(), options_.context, options_.seed, epoch_, options_.sources);
   }
   std::int64_t next_in_order() {
-    while (at_ == plan_.starts().size()) {  // with small weights, an epoch may have no windows
+    while (at_ == plan_.starts().size()) {  // with small data.weights, an epoch may have no windows
       ++epoch_;
       make_plan();
       at_ = 0;

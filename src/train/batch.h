@@ -40,8 +40,10 @@ struct Batch {
   InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
   InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
-  // Append a pair. The decoder's input is the token `start`, followed by the target without its last token.
-  // The labels are the target, which must not be empty. `index` is the index of the sequence in the step.
+  // The parameter `index` of the following functions is the index of the sequence in the step.
+
+  // Append a pair. The labels are the target, which must not be empty; the decoder's input is the token
+  // `start`, followed by the target without its last token.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
   // Append only the target of a pair. The caller adds its source, for example with add_source_input().
@@ -99,7 +101,8 @@ struct WindowOptions {
   // draw windows at random; if false, windows are consecutive, and shuffled in each epoch
   bool random = true;
   std::uint64_t seed = 1;
-  // sources of the stream, as ranges of tokens; if empty, every token has the same weight
+  // Sources of the stream; WeightedSource::end is a token index. If empty, the whole stream is one source
+  // with weight 1.
   std::vector<data::WeightedSource> sources = {};
 };
 // Return windows of a token stream for language models. The memory of `stream` must outlive the result.

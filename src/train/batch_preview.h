@@ -19,8 +19,8 @@ struct PreviewTokenizers {
 // position.
 std::string next_token_preview(const PreviewTokenizers& tokenizers, const Batch& batch, std::size_t sequence);
 
-// Return the input of an example with the label below each token. `labels` [tokens of the example] are
-// indices into `names`. A label that is not counted is shown as "·".
+// Return the input tokens of an example with the label below each token. `labels` [tokens of the example] are
+// indices into `names`; a negative label (kIgnoredLabel) is shown as "·".
 std::string labelled_preview(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                              std::span<const std::int32_t> labels, const std::vector<std::string>& names);
 

@@ -28,10 +28,11 @@ struct ChatFormat {
 struct EncodedConversation {
   std::vector<std::int32_t> ids;
   // For each token, 1 if it is part of a message of the assistant, otherwise 0. The end token of a message is
-  // part of the message, the prompt that the template writes before the message is not.
+  // part of the message; the prompt that the template writes before the message is not.
   std::vector<std::int32_t> written;
 
-  // Return true if a token has a label: one of the assistant that is not the first token.
+  // Return true if any token after the first one is part of a message of the assistant. The first token has
+  // no label.
   bool is_counted() const;
 };
 
@@ -41,7 +42,8 @@ struct EncodedConversation {
 EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages);
 
 struct ConversationStore {
-  data::TokenStore ids, written;  // for each conversation, the members of EncodedConversation
+  // for each conversation, its token ids and the values of EncodedConversation::written
+  data::TokenStore ids, written;
   std::size_t size() const { return ids.size(); }
   // Append conversation `i` to a batch. Only tokens of the assistant have labels.
   void append(Batch& batch, std::size_t i, std::uint64_t index) const;
@@ -56,7 +58,7 @@ struct ConversationData {
 
 // Read data.train and data.valid. Conversations of more than training.context + 1 tokens are truncated;
 // conversations without a token of the assistant are skipped and counted. Throws bad_file with file and line
-// if a row is not a conversation, depending on data.malformed.
+// if a row is not a conversation, unless data.malformed is "skip".
 ConversationData load_conversations(const RunConfig& config, const ChatFormat& format);
 
 }  // namespace regard::train

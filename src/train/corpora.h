@@ -13,18 +13,18 @@
 
 namespace regard::train {
 
-// Return the format of a corpus file: data.format or, if that is not set, the format for the file name.
+// Return the format of a corpus file: data.format or, if that is not set, the format of the file's extension.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
 // Rules by which a task reads its files.
 struct CorpusRules {
   data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files with an unknown extension
-  // For files of lines. If true, the files are line-aligned: line i of all of them forms one record. If
-  // false, each line is a record, and the files are read one after another.
+  // If true, files of lines are line-aligned: line i of all files forms one record. If false, each line is a
+  // record, and the files are read one after another.
   bool aligned = true;
   bool normalizes_whitespace = false;  // true if the key data.normalize_whitespace has an effect
   bool limits_length = false;          // true if the key data.max_length has an effect
-  std::size_t files_of_lines = 0;      // number of aligned files of lines per corpus; 0 means all of them
+  std::size_t files_of_lines = 0;      // number of line-aligned files per corpus; 0 means all files
   bool folders = false;                // true if data.train and data.valid may name folders
 };
 
@@ -52,18 +52,16 @@ data::TableOptions table_options(const RunConfig& config, const std::vector<std:
 
 // Reads the records of a run's files in order, by the CorpusRules of the task. data.valid_format,
 // data.valid_columns and data.valid_header apply to the files in data.valid that are not also in data.train.
-// The configuration must outlive the reader.
 class RecordReader {
  public:
-  // Throws as CorpusReader does.
+  // The configuration must outlive the reader. Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
   // Read the next record into texts(). Returns false at the end. Throws bad_file at the end if the fraction
   // of skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
-  // Return true if data.valid_fraction assigns the record to validation. This depends on a hash of the first
-  // text only, so that all translations of a sentence are in the same part. Always false if data.valid is
-  // set.
+  // Return true if data.valid_fraction assigns the record to validation, by a hash of the first text, so that
+  // all translations of a sentence are assigned together. Always false if data.valid is set.
   bool held_out() const;
   data::CorpusReport report() const;                // numbers of records and skipped rows read so far
   Place place() const { return reader_->place(); }  // place of the last record read
@@ -74,10 +72,10 @@ class RecordReader {
   const RunConfig& config_;
   // groups of files, which are read in order; one CorpusReader reads each group
   std::vector<std::vector<std::string>> groups_;
-  std::size_t current_ = 0;  // index of the current group
-  bool validation_ = false;  // true if the files are those of data.valid
+  std::size_t current_ = 0;  // index in groups_ of the group that is being read
+  bool validation_ = false;  // true if the files are in data.valid but not in data.train
   std::unique_ptr<data::CorpusReader> reader_;
-  data::CorpusReport read_;  // report on the groups that precede the current one
+  data::CorpusReport read_;  // report on the file groups before groups_[current_]
   std::vector<std::string> texts_;
 };
 
@@ -95,9 +93,9 @@ class PlainText {
 
   // Call `take` with the pieces of the training or validation text, in order.
   void read(Part part, const std::function<void(std::string_view)>& take);
-  // Call `take` with the pieces of a file of data.train; only with data.valid.
+  // Call `take` with the pieces of the file data.train[file], in order. Call this only if data.valid is set.
   void read_file(std::size_t file, const std::function<void(std::string_view)>& take);
-  // Return the report on all files; call it after both parts have been read.
+  // Return the report on all files. Call this after the training text and the validation text have been read.
   const data::CorpusReport& report() const { return report_; }
 
  private:

@@ -1,5 +1,5 @@
-// Encoded corpora of a run. They are in memory or, depending on data.cache, in the folder token-cache next to
-// the run folder. The cache is written once and then memory-mapped (data/token_cache.h).
+// Encoded corpora of a run, in memory or, depending on data.cache, in the folder token-cache next to the run
+// folder. The cache is written once and then memory-mapped (data/token_cache.h).
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace regard::train {
 
 class EncodedCorpora {
  public:
-  // Open the cache for this run's data, if there is one. `stores` is the number of token stores that the task
-  // fills. A damaged cache is removed; notes() then contains a message.
+  // Open the cache for this run's data, if there is one; a damaged cache is removed and reported in notes().
+  // `stores` is the number of token stores that the task fills.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
   // Return true if a cache was opened. If false, the caller must read and encode the corpora, add() all of
@@ -29,7 +29,7 @@ class EncodedCorpora {
   // that about() returns. Throws io.
   void finish(const Json& about);
 
-  // Return a token store. Call this only after finish(), or if found() is true.
+  // Return the token store with this index. Call this only after finish(), or if found() is true.
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }

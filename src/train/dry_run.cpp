@@ -39,7 +39,8 @@ std::string part_of_model(const std::string& name) {
 }
 
 std::string parameters_text(Network& model) {
-  std::vector<std::pair<std::string, std::int64_t>> parts;  // in the order of the weights
+  // name and number of parameters of each part of the model, in the order of the weights
+  std::vector<std::pair<std::string, std::int64_t>> parts;
   for (const Parameter* parameter : model.parameters()) {
     const std::string name = part_of_model(parameter->name);
     auto found =
@@ -75,8 +76,8 @@ class Trial {
     later_peak_ = peak_memory_bytes();
   }
 
-  // Return a message about the peak of the memory. The activations of the longest batch are estimated from
-  // those of the steps of run().
+  // Return a message about the peak memory use. The activation memory of the longest batch is extrapolated
+  // from the steps of run().
   std::string memory() const {
     if (peak_ == 0) return "";
     const double scale =
@@ -98,7 +99,7 @@ class Trial {
   }
 
  private:
-  // Validate for at most this time, because a validation also needs memory for the packed weights.
+  // Validate for at most `seconds`, so that the peak memory use includes the packed weights of a validation.
   void validate_for(double seconds) {
     const Stopwatch watch;
     try {
@@ -114,7 +115,7 @@ class Trial {
   }
 
   // Return the number of tokens of the longest of the next batches. All batches of images and sounds are
-  // taken to be equally long.
+  // assumed to be equally long.
   std::int64_t longest_batch() const {
     std::int64_t longest = longest_;
     Batch next;
@@ -135,9 +136,9 @@ class Trial {
 
   TrainingContext& context_;
   const RunConfig& config_;
-  std::int64_t longest_ = 0;                 // tokens of the longest batch of the timed steps
+  std::int64_t longest_ = 0;                 // number of tokens of the longest batch in the timed steps
   double seconds_ = 0;                       // time of the last step
-  std::uint64_t peak_ = 0, later_peak_ = 0;  // peaks of the memory before and after the validation
+  std::uint64_t peak_ = 0, later_peak_ = 0;  // peak memory use in bytes, before and after the validation
 };
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {

@@ -13,7 +13,7 @@
 namespace regard::train {
 namespace {
 
-// Return the vectors of text `first` of all rows, then those of the next text, up to text `last` − 1.
+// Return the vectors of the texts `first` to `last` − 1 of each row, sorted by text and then by row.
 Var texts_of(Tape& tape, Var vectors, std::size_t width, std::size_t first, std::size_t last) {
   const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width;
   const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));

@@ -20,7 +20,8 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end) {
 namespace {
 
 constexpr text::EncodeOptions kPlainText{.add_special = false, .match_special = false};
-constexpr std::size_t kPart = 1 << 16;  // number of bytes that are encoded in one part
+// approximate minimum size, in bytes, of the parts of a text that are encoded in parallel
+constexpr std::size_t kPart = 1 << 16;
 
 }  // namespace
 
@@ -40,8 +41,8 @@ void StreamEncoder::add(std::string_view piece) {
   buffer_ += piece;
   if (buffer_.size() < most_) return;
   const auto parts = tokenizer_.parts_of(buffer_, kPart, kPlainText.match_special);
-  // Text that is added later can change the end of the last parts, so the last two parts remain in the
-  // buffer.
+  // Later text can change the boundaries of the last parts that parts_of() returns, so the last two parts
+  // remain in the buffer.
   constexpr std::size_t kKept = 2;
   if (parts.size() <= kKept) {
     most_ = 2 * buffer_.size();

@@ -28,7 +28,7 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end);
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
 
-// Encodes a text that is given in pieces of any length, without special tokens. The ids equal those of
+// Encodes a text that is given in pieces of any length, without special tokens; the ids equal those of
 // encoding the whole text at once. Memory use does not grow with the text, unless the tokenizer cannot encode
 // the parts of a text separately.
 class StreamEncoder {

@@ -31,8 +31,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // Return the folder's model. The folder's head is kept if its class and number of labels are those of
-  // head(), and its labels have no names or the names of head(). Otherwise, a new head replaces it.
+  // Return the folder's model. The folder's head is used if it has the class and the number of labels of
+  // head() and its label names, if any, are those of head(); otherwise, a new head replaces it.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;
@@ -47,11 +47,11 @@ class EncoderTask : public Task {
   // returns false.
   virtual text::LineSource training_texts() const = 0;
 
-  // Counts the training examples of each file or group of files, for data.weights. Tasks set it in read() or
-  // load().
+  // Numbers of training examples of each file or group of files, for data.weights. Tasks set them in read()
+  // or load().
   data::SourceCounter sources_;
 
-  // Return Network::head() of the batch's last hidden states.
+  // Return the output of Network::head() for the last hidden states of the batch.
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
@@ -92,7 +92,7 @@ class PredictionPass {
     if (stop_ && stop_()) throw Stopped{};
   }
 
-  // number of tokens per pass; does not affect the result of any example
+  // maximum number of tokens per forward pass, unless a single example is longer; does not affect the results
   static constexpr std::int64_t kTokens = 4096;
   infer::Stop stop_;
   Tape tape_;

@@ -9,14 +9,14 @@
 namespace regard::train {
 namespace {
 
-// number of tokens per pass; does not affect the loss of any sentence
+// number of tokens per forward pass; does not affect the loss of any sentence
 constexpr std::int64_t kBatchTokens = 4096;
 
 distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
   return ranks == nullptr ? distributed::Ranks::one() : *ranks;
 }
 
-// Sums the loss of batches. The caller fills batch() and calls flush() repeatedly, then calls finish(). Rank
+// Sums the loss of batches: the caller fills batch() and calls flush() repeatedly, then calls finish(). Rank
 // r of R computes the batches r, r + R, …; finish() exchanges the losses and sums them in order.
 class LossPass {
  public:

@@ -28,12 +28,13 @@ struct LossSum {
 // Resources of forward passes outside training.
 struct PassResources {
   ThreadPool& pool;
-  Arena& arena;           // memory for passes; its content is overwritten
+  Arena& arena;           // memory for the forward passes; its content is overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
   // The processes that share the work of pair_loss(), stream_loss() and translate_sources(); these functions
   // are then collective (all ranks must call them). Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
-  Probe* probe = nullptr;  // called in every pass; it can change values. Not owned; may be null
+  // called in every forward pass, and can change the computed values; not owned, may be null
+  Probe* probe = nullptr;
 };
 
 // Thrown if `stop` interrupts an evaluation. It is not an error.
@@ -42,13 +43,13 @@ struct Stopped {};
 // The results of these functions are bit-identical for any number of ranks. If `stop` returns true on any of
 // several ranks, all ranks throw Stopped.
 
-// Return the loss over all counted labels, including end tokens, without label smoothing. `start` is the
-// decoder's start token.
+// Return the loss over all labels except kIgnoredLabel, including end tokens, without label smoothing.
+// `start` is the decoder's start token.
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
-// Return the loss over the examples that append(batch, i) adds to a batch, such as pairs whose source is an
-// image or a sound. Otherwise the same as pair_loss().
+// The same as pair_loss(), for `examples` examples that append(batch, example) adds to a batch, such as pairs
+// whose source is an image or a sound.
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
@@ -71,7 +72,8 @@ struct TranslationOptions {
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 
-// Decode sources of any kind. Otherwise the same as translate_sources(). options.count has no effect.
+// The same as translate_sources(), for sources of any kind, such as images or sounds. options.count has no
+// effect.
 std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
                                         const text::Tokenizer& target, const TranslationOptions& options);
 

@@ -82,8 +82,8 @@ std::int64_t seconds_in(const std::string& name) {
   return seconds;
 }
 
-// Return the first free name for a new file. TensorBoard reads the files of a folder in the order of their
-// names. Therefore the new name is greater than all existing names, even if the clock was set back.
+// Return the first free name for a new file. It is greater than all existing names, even if the clock was set
+// back, because TensorBoard reads the files of a folder in the order of their names.
 std::filesystem::path new_path(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   auto seconds = static_cast<std::int64_t>(utc_seconds());

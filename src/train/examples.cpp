@@ -25,7 +25,7 @@ class ExampleBatches : public BatchSource {
   }
 
   void next(Batch& batch, std::uint64_t first_index) override {
-    while (at_ == order_.size()) {  // with small weights, an epoch may have no examples
+    while (at_ == order_.size()) {  // with small data.weights, an epoch may have no examples
       ++epoch_;
       make_order();
       at_ = 0;

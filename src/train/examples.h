@@ -26,7 +26,7 @@ struct Examples {
   }
 };
 
-// Encode texts with special tokens, truncated to `most` tokens. In a pair, the longer text is truncated
+// Encode texts with special tokens, truncated to `most` tokens; in a pair, the longer text is truncated
 // first. `second` is empty, or has one text for each text of `first`.
 Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
                          std::span<const std::string> second, std::int64_t most, ThreadPool& pool);
@@ -36,9 +36,9 @@ Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::
 using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 
-// Return batches of `batch_size` examples, shuffled in each epoch. The last batch of an epoch may be
-// smaller. `sources` sets how often an epoch contains each example; if it is empty, once. Throws usage if
-// there are no examples, and as require_examples() does.
+// Return batches of `batch_size` examples, shuffled in each epoch; the last batch of an epoch may be smaller.
+// `sources` sets how often an epoch contains each example; if it is empty, once. Throws usage if there are no
+// examples, and as require_examples() does.
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
                                              std::uint64_t seed, AppendExample append,
                                              std::vector<data::WeightedSource> sources = {});

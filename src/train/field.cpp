@@ -11,7 +11,8 @@
 namespace regard::train {
 namespace {
 
-// The origin of a value. Errors about the value have this kind and place.
+// The origin of a value: the kind of error to throw if the value is invalid, and the file and line of the
+// value.
 struct Source {
   ErrorKind kind;
   Place place;

@@ -39,15 +39,15 @@ struct Field {
   std::string name() const { return section.empty() ? key : section + "." + key; }
 };
 
-// A key that was set, and the place where it was set.
+// A key that was set, and the file and line or the --set argument that set it.
 struct GivenKey {
   std::string name;
   Place place;
 };
 
 // Set the fields named in `table`, starting with those outside all sections, and return their keys. Throws
-// bad_file with file and line if a section or key is unknown; the message contains the nearest key of the
-// task. Also throws bad_file if a value has the wrong type, is out of range or is not one of the choices.
+// bad_file with file and line if a section or key is unknown (the message contains the nearest key of the
+// task), or if a value has the wrong type, is out of range or is not one of the choices.
 std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
                                   const std::string& file);
 

@@ -1,11 +1,11 @@
 // Exchange of gradient sums among ranks in buckets, which starts while the backward pass computes the other
 // gradients.
 //
-// A bucket is a range of the gradient's elements. Buckets go from the last element to the first, because the
-// backward pass computes the gradients of the last layers first. Each bucket is divided into one part per
-// rank. A rank receives its part of the other ranks' sums, computes the remaining additions of the tree
-// (reduction_tree.h), and sends the result to all ranks (reduce-scatter, then all-gather). Of the gradient,
-// each rank sends and receives the fraction 2 (R − 1) / R. With shards, a rank's part of a bucket is the
+// A bucket is a range of the gradient's elements, divided into one part per rank. Buckets go from the last
+// element to the first, because the backward pass computes the gradients of the last layers first. A rank
+// receives its part of the other ranks' sums, computes the remaining additions of the tree
+// (reduction_tree.h), and sends the result to all ranks (reduce-scatter, then all-gather). Each rank sends
+// and receives 2 (R − 1) / R times the size of the gradient. With shards, a rank's part of a bucket is the
 // overlap of the bucket and the rank's shard, and the results are not sent.
 //
 // All ranks post the buckets in the same order, regardless of their speed.
@@ -43,27 +43,30 @@ class GradientExchange {
     return layout_.elements - bucket * layout_.bucket_elements;
   }
 
-  // Post the messages of the next bucket, without waiting. `sums` holds this rank's sums, one for each of its
-  // complete nodes of the tree. The sums must stay valid until finish(). finish() overwrites this rank's part
-  // of each sum.
+  // Post the messages of the next bucket, without waiting. `sums` holds one sum for each of this rank's
+  // complete nodes of the tree; they must stay valid until finish(), which overwrites this rank's part of
+  // each.
   void post(std::span<float* const> sums);
   std::int64_t posted() const { return posted_; }  // number of buckets posted since finish()
-  // Advance the transfer of messages. Compute and send the sums whose operands have arrived. Does not wait.
+  // Advance the transfer of messages without waiting; compute and send the sums whose operands have arrived.
   // Throws io as Ranks does.
   void progress(ThreadPool& pool);
-  // Wait for all sums. All buckets must have been posted. Collective. Throws io as Ranks does.
+  // Collective: wait until the sums of all buckets are complete; all buckets must have been posted. Throws io
+  // as Ranks does.
   void finish(ThreadPool& pool);
 
-  // Return the sums, starting with element first(). Call this after finish().
+  // Return the sum of the gradients over all ranks, from element first() of the gradient on. Call this after
+  // finish().
   const Tensor& total() const { return total_; }
   std::int64_t first() const { return sharded() ? layout_.shards[rank()] : 0; }
 
  private:
-  // An operand of this rank's additions: a part of a sum that rank `rank` has computed.
+  // An operand of this rank's additions: this rank's part of the sum of tree node `node`, computed by rank
+  // `rank`.
   struct Operand {
     int rank;
     TreeNode node;
-    std::int64_t offset;  // index of the operand in received_; unused if `rank` is this rank
+    std::int64_t offset;  // index of the operand's first element in received_; unused if `rank` is this rank
   };
   struct Posted {
     std::size_t begin = 0, end = 0;  // range of the messages that contain operands for this rank
@@ -81,9 +84,9 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // sorted by the leaves of their tree nodes
+  std::vector<Operand> operands_;  // sorted by the indices of the micro-batches that their nodes sum
   std::vector<std::int64_t>
-      offsets_;  // for each bucket, the total size of this rank's parts of all earlier buckets
+      offsets_;  // for each bucket, the number of elements of this rank's parts of all earlier buckets
   Tensor received_, total_;
   std::unique_ptr<distributed::Exchange> exchange_;  // exchange in progress; null between finish() and post()
   std::vector<float*> sums_;

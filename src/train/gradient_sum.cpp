@@ -45,7 +45,8 @@ std::vector<std::int64_t> GradientSum::cuts(std::span<Parameter* const> paramete
   return cuts;
 }
 
-// Assign slots to the next leaf and to the sums that it completes. Return the slot of the leaf.
+// Push the next leaf onto the stack slots_, and replace each pair of siblings on it with their parent. Return
+// the leaf's index in slots_.
 std::size_t GradientSum::begin_leaf() {
   assert(depth_ < slots_.size() && "more micro-batches than announced");
   leaf_slot_ = depth_++;
@@ -55,7 +56,8 @@ std::size_t GradientSum::begin_leaf() {
   return leaf_slot_;
 }
 
-// Copy a range of the gradients to the slot of the leaf, and compute the sums that the leaf completes.
+// Copy a range of the gradients to the sum of the last leaf, and compute the additions that the leaf
+// completes.
 void GradientSum::add_range(ThreadPool& pool, std::int64_t begin, std::int64_t end) {
   copy_gradients(slots_[leaf_slot_].sum.f32() + begin, begin, end);
   for (std::size_t right = leaf_slot_; right + 1 > depth_; --right) {

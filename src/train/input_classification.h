@@ -36,17 +36,18 @@ class InputClassification : public EncoderTask {
   // input of a training example, with augmentation
   virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;
   virtual Tensor validation_input(std::size_t example) const = 0;
-  // name of a validation example in the samples
+  // name of a validation example, for Sample::source
   virtual std::string validation_name(std::size_t example) const = 0;
-  // number of the model's positions for this input
+  // length of this input as a sequence in the model
   virtual std::int64_t positions(const Tensor& input) const = 0;
 
   // Set the labels to those of the run file or, if it has none, to those of the training data. At least two
   // labels are required.
   void choose(const std::set<std::string>& in_data);
-  // Return the id of a row's label. Throws bad_file with the row's place for an unknown label.
+  // Return the id of a row's label. Throws bad_file with the file and line of the row (`place`) if the label
+  // is unknown.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Complete load(): compute the weights of the labels. Throws bad_file if there are no examples.
+  // Complete load(): compute the loss weight of each label. Throws bad_file if there are no examples.
   void finish_loading();
 
   LabelSet labels_;
@@ -55,14 +56,14 @@ class InputClassification : public EncoderTask {
  private:
   struct Predictions {
     std::vector<std::int32_t> labels;
-    std::vector<float> probabilities;  // predicted probability of the correct label of each example
+    std::vector<float> probabilities;  // probability of the predicted label of each example
     double loss = 0, weight = 0;
   };
 
   void append_labeled(Batch& batch, const Tensor& input, std::int32_t label, std::uint64_t index) const;
   Predictions predict(Network& model, const PassResources& resources) const;
 
-  std::vector<float> weights_;  // weight of each label; empty if all are 1
+  std::vector<float> weights_;  // loss weight of each label; empty if all are 1
 };
 
 }  // namespace regard::train

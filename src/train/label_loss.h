@@ -9,9 +9,8 @@
 
 namespace regard::train {
 
-// Return the cross-entropy of the batch's labels. `logits` has one row per label of the batch and one column
-// per class. `weights` holds one weight per class; empty means that all are 1. Labels equal to kIgnoredLabel
-// are ignored.
+// Return the cross-entropy of the batch's labels, except those equal to kIgnoredLabel. `logits` is [labels of
+// the batch, classes]; `weights` is [classes], or empty if all are 1.
 Var label_loss(Tape& tape, Var logits, const Batch& batch, std::span<const float> weights,
                const LossOptions& options);
 

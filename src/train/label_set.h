@@ -21,8 +21,8 @@ class LabelSet {
   const std::vector<std::string>& names() const { return names_; }
   std::size_t size() const { return names_.size(); }
   const std::string& operator[](std::int32_t id) const { return names_[static_cast<std::size_t>(id)]; }
-  // Return the id of a label. Throws bad_file with the place for an unknown label; the message contains the
-  // nearest label. `given` is true if the labels were listed in the run file.
+  // Return the id of a label; `given` is true if the run file lists the labels. Throws bad_file with the file
+  // and line of `place` if the label is unknown; the message contains the nearest label.
   std::int32_t id_of(const std::string& label, const Place& place, bool given) const;
 
  private:
@@ -42,9 +42,9 @@ LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_da
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);
 
-// Return the weights of the labels; empty if all are 1. `counts` holds the number of training examples of
-// each label, by id. These numbers, and warnings about labels without examples, are appended to `notes`.
-// Throws usage if the number of values in labels.weights is wrong.
+// Return the loss weight of each label, by id; empty if all are 1. Append to `notes` the number of training
+// examples of each label (`counts`, by id) and a warning for each label without examples. Throws usage if the
+// number of values in labels.weights is wrong.
 std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labels,
                                  std::span<const std::int64_t> counts, std::vector<std::string>& notes);
 

@@ -41,11 +41,11 @@ struct RowSplit {
   std::string duplicates;  // message about texts that occur in both training and validation data; may be ""
 };
 
-// Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain
+// Read data.train and data.valid. The columns are one or two texts and then the label; in a file of plain
 // text, the label is before the first white space of each line ("LABEL TEXT"). Throws as data::TableReader
-// does. Throws bad_file with the row for a missing label, for a label that is not a number (regression), or
-// for an empty text with data.empty_lines = "refuse". Throws bad_file if the fraction of skipped rows is
-// above data.max_skipped.
+// does, and bad_file with the row for a missing label, for a label that is not a number (regression), or for
+// an empty text with data.empty_lines = "refuse"; also bad_file if the fraction of skipped rows is above
+// data.max_skipped.
 RowSplit read_labeled_rows(const RunConfig& config, Problem problem);
 
 // Throws usage unless data.columns, or the number of line-aligned files, is as required by

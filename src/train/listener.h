@@ -12,7 +12,7 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  double target_tokens_per_second = 0;  // mean speed since the last report
+  double target_tokens_per_second = 0;  // mean since the last report
   double epochs = 0;
   // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
   double fraction = 0;
@@ -65,7 +65,7 @@ struct ValidationReport {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Called once, when all data has been read and the model is ready. The folder of a new run does not exist
+  // Called once, when all data has been read and the model is ready; the folder of a new run does not exist
   // yet. If the run is stopped after this call, a checkpoint is saved.
   virtual void begins() {}
   // Called with a message: a warning, or information about the data, the model, resuming or the end of the

@@ -29,8 +29,8 @@ struct LoraKeys {
 // value.
 void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
 
-// Return the configuration of the adapter. adapter_config.json will contain `base_model`. Throws usage,
-// naming the key, if a value is invalid.
+// Return the configuration of the adapter; `base_model` is the path of the base model that
+// adapter_config.json will contain. Throws usage, naming the key, if a value is invalid.
 LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model);
 
 }  // namespace regard::train

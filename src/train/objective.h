@@ -10,14 +10,14 @@ namespace regard::train {
 struct LossOptions {
   float label_smoothing = 0.0f;
   float factor = 1.0f;  // factor by which the sum of losses is multiplied
-  float r_drop = 0.0f;  // weight of the divergence of R-Drop (r_drop.h); 0 means one pass without R-Drop
+  float r_drop = 0.0f;  // weight of the divergence of R-Drop (r_drop.h); 0 disables R-Drop
 };
 
 class Objective {
  public:
   virtual ~Objective() = default;
-  // Record the forward pass of training or validation. Return a scalar: factor · Σ loss · weight over the
-  // batch's counted labels. Batch::weight() is the sum of the weights.
+  // Record the forward pass of training or validation on `tape`. Return a scalar: factor · Σ loss · weight
+  // over the counted labels of the batch, whose weights sum to Batch::weight().
   virtual Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const = 0;
 };
 

@@ -49,8 +49,8 @@ struct OptimizationConfig {
 // member of `config` that holds its value.
 void add_optimization_fields(std::vector<Field>& list, OptimizationConfig& config);
 
-// Return the reason why a key of [training] has no effect; "" if it has an effect or is not a key of this
-// file.
+// If a key of [training] has no effect, return the reason. Return "" if it has an effect or is not a key of
+// OptimizationConfig.
 std::string why_unused_in_optimization(const OptimizationConfig& config, const std::string& key);
 
 // Throws usage if values contradict each other. `max_steps` is the limit of the run; 0 means no limit.

@@ -15,11 +15,11 @@ double attention_dropout(const TransformerConfig& sizes, double otherwise);
 
 Json gpt2_config(const NewModel& model);
 
-// Return a configuration without "architectures".
+// Return the configuration of a ViT or a DeiT, without the key "architectures".
 Json vit_config(const NewModel& model);
 Json deit_config(const NewModel& model);
-// Return the configuration of a CLIPModel. Both encoders have the sizes of [model], and the size of the
-// vectors is the hidden size.
+// Return the configuration of a CLIPModel. Both encoders have the sizes in [model], and projection_dim is the
+// hidden size.
 Json clip_config(const NewModel& model);
 // Return the configuration of a VisionEncoderDecoderModel: a ViT and a GPT-2 with cross-attention.
 Json vision_encoder_decoder_config(const NewModel& model);

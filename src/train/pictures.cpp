@@ -50,8 +50,8 @@ PictureSplit read_pictures(const RunConfig& config) {
     if (own_files) duplicates.check_training(keys, row.place);
     (is_held_out(config, row.key) ? split.valid : split.train).rows.push_back(std::move(row));
   }
-  // Report duplicates only for tables of pixels. For other data the key is a path, and equal paths in
-  // different folders are different images.
+  // Report duplicates only for tables of pixel values. For other data, the key of a row is the path of its
+  // image, and equal paths in different folders are different images.
   if (config.images.highest > 0) split.duplicates = duplicates.text();
   split.train.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
   split.valid.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");

@@ -29,7 +29,8 @@ PictureSplit read_pictures(const RunConfig& config);
 // describes the expected columns in messages.
 void check_pictures(const RunConfig& config, const char* columns);
 
-// Image preprocessing of a run, with [images] for a new model and otherwise the settings of the model folder.
+// Image preprocessing of a run. A new model uses the settings in [images]; any other model uses the settings
+// in its model folder.
 class PictureInput {
  public:
   explicit PictureInput(const ImageConfig& config);
@@ -58,21 +59,22 @@ class PictureInput {
 // each image is read again when it is needed.
 class Pictures {
  public:
-  // Read all images once. Throws as PictureRow::read() does, and usage if preprocessor_config.json has
-  // another image size than the model. With data.malformed = "skip", unreadable images are skipped and
-  // counted in report(); throws bad_file if the fraction of skipped rows is above data.max_skipped. `input`
-  // must outlive the object.
+  // Read all images once. `input` must outlive the object. Throws as PictureRow::read() does, usage if
+  // preprocessor_config.json has another image size than the model, and bad_file if the fraction of skipped
+  // rows is above data.max_skipped.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }
   const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // the row without its image
   // Return the model input [1, 3, height, width].
   Tensor pixels(std::size_t i) const;
-  // Return the model input with random changes. The result depends only on the image, the settings and the
-  // seed of the run, the epoch and i.
+  // Return the model input of image i with random augmentation. The result depends only on the image, the
+  // settings, the seed of the run, the epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
-  // Return the sources of the rows, weighted by data.weights.
+  // Return the files or folders that contain the rows, with the weights of data.weights.
   std::vector<data::WeightedSource> sources(const RunConfig& config) const;
+  // Return the numbers of rows that load() read and skipped. It skips unreadable images only if
+  // data.malformed is "skip".
   const data::RowReport& report() const { return report_; }
   std::uint64_t fingerprint() const { return fingerprint_; }  // hash of all pixels and texts
 
@@ -81,7 +83,7 @@ class Pictures {
 
   std::vector<data::PictureRow> rows_;
   const PictureInput* input_ = nullptr;
-  std::vector<data::Image> kept_;  // decoded image of each row; empty if they need too much memory
+  std::vector<data::Image> kept_;  // decoded image of each row; empty if the images need more than 1 GiB
   data::RowReport report_;
   std::uint64_t fingerprint_ = 0;
 };

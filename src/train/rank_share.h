@@ -17,9 +17,9 @@ namespace regard::train {
 // Return the number of micro-batches of each rank, accumulate / ranks. Throws usage if it is not an integer.
 std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks);
 
-// Return indices into `parameters`, one more than there are ranks: rank r updates the parameters from the
-// r-th index to the next index. Shards have about the same number of trained elements; no parameter is
-// divided.
+// Divide `parameters` into one shard per rank, with about the same number of trained elements; no parameter
+// is divided. Return ranks + 1 bounds: rank r updates the parameters from bounds[r] up to, but not including,
+// bounds[r + 1].
 std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, int ranks);
 
 // Collective. Copy the values of each shard from its rank to all other ranks.
@@ -29,8 +29,8 @@ void share_weights(distributed::Ranks& ranks, std::span<Parameter* const> parame
 // Collective. Copy the values of all parameters from rank 0 to all other ranks.
 void share_weights_of_first(distributed::Ranks& ranks, std::span<Parameter* const> parameters);
 
-// Collective. On rank 0, return the f32 tensors of all ranks in the order of ranks: views of its own tensors
-// and copies of the others. On other ranks, return an empty list.
+// Collective. On rank 0, return the f32 tensors of all ranks in the order of ranks: those of rank 0 as views,
+// the others as copies. On other ranks, return an empty list.
 std::vector<formats::NamedTensor> gather_tensors(distributed::Ranks& ranks,
                                                  const std::vector<formats::NamedTensor>& mine);
 

@@ -41,8 +41,8 @@ inline std::vector<TreeNode> complete_nodes(std::int64_t begin, std::int64_t end
   return nodes;
 }
 
-// Return the maximum number of nodes in the list while the leaves `begin` to `end` (exclusive) are added one
-// after another.
+// Return the maximum length of the node list while add_leaf() appends the leaves `begin` to `end`
+// (exclusive).
 inline std::size_t most_nodes(std::int64_t begin, std::int64_t end) {
   std::size_t most = 0;
   std::vector<TreeNode> nodes;

@@ -13,8 +13,8 @@ Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candid
   constexpr std::int64_t kQueriesAtOnce = 256;
   const std::int64_t features = queries.columns(), rows = queries.rows();
   std::unordered_map<std::string, std::int64_t> numbers;
-  std::vector<std::int64_t> right;     // for each query, index of the correct candidate
-  std::vector<std::size_t> first_row;  // for each candidate, index of its first row
+  std::vector<std::int64_t> right;     // for each query, index of the correct text among the distinct texts
+  std::vector<std::size_t> first_row;  // for each distinct text, index of its first row in `texts`
   for (const std::string& text : texts) {
     const auto [entry, is_new] = numbers.try_emplace(text, std::ssize(first_row));
     if (is_new) first_row.push_back(right.size());

@@ -23,8 +23,9 @@ struct Retrieval {
   std::vector<std::size_t> best;  // for each query, the row of the nearest text
 };
 
-// Compare queries with candidates by dot product. Both are [rows, features]. Candidate i is the vector of
-// texts[i], and the correct candidate for query i. Candidates with equal texts count as one.
+// For each query, find the nearest candidate by dot product and compute the rank of the correct candidate,
+// which has the same row index as the query. `queries` and `candidates` are [rows, features]; row i of
+// `candidates` is the vector of texts[i], and rows with equal texts count as one candidate.
 Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candidates,
                    std::span<const std::string> texts);
 

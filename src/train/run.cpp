@@ -259,8 +259,8 @@ bool Run::run_validation() {
   return true;
 }
 
-// Set report.best, which is true if the validation is the best so far; the best value and its step are then
-// updated. `checkpoint` is the step number of the checkpoint that contains the weights.
+// Set report.best, and return it: true if this validation is the best so far. In that case, store the value
+// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
@@ -354,8 +354,8 @@ bool Run::finish() {
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
-// Average the last checkpoints and validate the result. The average is saved as an additional checkpoint
-// without optimiser state, so a run cannot be resumed from it. Returns false if the listener stopped the run.
+// Average the last checkpoints, validate the result, and save it as an additional checkpoint without
+// optimiser state, from which a run cannot be resumed. Returns false if the listener stopped the run.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;

@@ -29,20 +29,20 @@ struct RunResult {
 class Run;
 struct TrainingContext;
 
-// A run that is executed step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors
-// are those of run_training(). With several ranks, all functions are collective.
+// A run that is executed step by step. Arguments and errors are those of run_training(); with several ranks,
+// all functions are collective.
 class TrainingRun {
  public:
+  // `pool`, `listener` and `ranks` must outlive the object.
   TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
               distributed::Ranks& ranks = distributed::Ranks::one());
+  // Does not write a checkpoint. After an exception, no other function may be called.
   ~TrainingRun();
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  // Perform one step, and the validation and the checkpoint that are due after it. Returns false if the run
-  // has ended: it has reached a limit and completed its last validation, or the listener has stopped it and a
-  // checkpoint has been written. After an exception only the destructor may be called, which writes no
-  // checkpoint.
+  // Perform one step, then the validation and the checkpoint that are due. Returns false if the run has
+  // ended: at a limit, after the last validation, or by a stop request of the listener, after a checkpoint.
   bool advance();
   RunResult result() const;  // return the result so far
 
@@ -56,18 +56,18 @@ class TrainingRun {
   std::unique_ptr<Run> run_;
 };
 
-// Train until the first limit of the run, early stopping or a stop by the listener. With `resume`, continue
-// from the latest checkpoint of config.output.folder; on the same instruction set, the result is
-// bit-identical to that of an uninterrupted run. If there is no checkpoint, start a new run. Throws usage if
-// the folder is not empty and `resume` is false, if another process writes to the folder, or if the
-// configuration changes a key that a resumed run cannot change. Throws bad_file if the data has changed.
-// Throws numeric, naming the step and the last checkpoint, if training diverged.
+// Train until the first limit of the run, early stopping, or a stop request of the listener. With `resume`,
+// continue from the latest checkpoint of config.output.folder, or start a new run if there is none; on the
+// same instruction set, the result is bit-identical to that of an uninterrupted run. Throws usage if the
+// folder is not empty and `resume` is false, if another process writes to the folder, or if the configuration
+// changes a key that a resumed run cannot change; bad_file if the data has changed; numeric, naming the step
+// and the last checkpoint, if training diverged.
 //
-// `ranks` are the processes that train together; all must have the same settings and data. Only rank 0 writes
-// the run folder; to resume, the other ranks must be able to read it. The result is bit-identical for any
-// number of ranks. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or
-// if settings, data, weights or instruction sets differ. Throws io, without writing a checkpoint, if no
-// message from another rank arrives in time.
+// `ranks` are the processes that train together, with the same settings and data; the result is bit-identical
+// for any number of ranks. Only rank 0 writes the run folder; to resume, the other ranks must be able to read
+// it. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or if settings,
+// data, weights or instruction sets differ; io, without writing a checkpoint, if no message from another rank
+// arrives in time.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 

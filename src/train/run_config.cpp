@@ -73,6 +73,7 @@ void check_standard_input(const RunConfig& config) {
         .remedy("Set 'data.valid' to a file");
 }
 
+// Make all paths absolute, except "-" (standard input).
 void resolve_paths(RunConfig& config, const std::string& file) {
   const fs::path start = fs::absolute(file).parent_path();
   for (auto* paths : {&config.data.train, &config.data.valid})
@@ -108,8 +109,8 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) check_file(config.model.vectors, "model.vectors");
 }
 
-// Check that all files of each list have the same format, and that data.train and data.valid are both running
-// text or both records.
+// Check that all files of each list have the same format, and that data.train and data.valid both contain
+// running text or both contain separate records (such as table rows).
 void check_forms(const RunConfig& config) {
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
@@ -308,6 +309,7 @@ RunConfig read_run(const std::string& path, const std::vector<std::string>& over
   const bool is_folder = formats::RunFolder::is_run_folder(path);
   const fs::path file = is_folder ? fs::path(path) / "run.toml" : fs::path(path);
   const fs::path folder = fs::absolute(file).parent_path();
+  // A run folder replaces the output.folder of its run.toml, because the folder may have been moved.
   const bool saved = file.filename() == "run.toml" && formats::RunFolder::is_run_folder(folder);
   return parse(read_file(file, kMaxBytes), file.string(), overrides, saved ? folder.string() : "");
 }

@@ -38,7 +38,7 @@ struct DataConfig {
   std::string train_list;  // empty after read_run(), because data.train then contains the files of the list
   bool sharded = false;
   bool conversations = false;
-  std::string chat_template;  // empty: the default template of the tokenizer's folder
+  std::string chat_template;  // if empty: the chat template in the folder of model.from
 };
 
 struct TokenizerConfig {
@@ -155,10 +155,12 @@ struct RunConfig {
   ValidationConfig validation;
   OutputConfig output;
   DistributedConfig distributed;
-  // The run file, and the place of each key that the file or an override sets. Neither is saved.
+  // Path of the run file, and each key that the file or an override sets, with the location where it is set.
+  // Neither is saved.
   std::string file{};
   std::vector<GivenKey> given{};
-  // The line of data.train_list that names each file of data.train; empty without a list. It is not saved.
+  // For each file of data.train, the line of data.train_list that names the file; empty without a list. It is
+  // not saved.
   std::vector<Place> train_places{};
   // Messages, with the line, about keys of the run file that have no effect because of an override. They are
   // not saved.
@@ -171,13 +173,12 @@ struct RunConfig {
 // Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
-// Read a run file and apply overrides "section.key=value". In paths, ${NAME} and ${NAME:-default} are
-// replaced by environment variables; a variable without a value and a default is an error (bad_file). Data
-// paths are relative to the run file's folder, and output.folder is relative to the working directory; all
-// paths in the result are absolute. If `path` is a run folder, its run.toml is read, and output.folder is
-// that folder, even if the folder was moved. Throws bad_file and usage as read_fields() and set_field() do.
-// For a key that has no effect on the run, throws bad_file if the key is in the file, usage if it is in an
-// override.
+// Read a run file and apply overrides "section.key=value". If `path` is a run folder, read its run.toml and
+// set output.folder to this folder. Data paths are relative to the folder of the run file and output.folder
+// to the working directory; all paths in the result are absolute, with ${NAME} and ${NAME:-default} replaced
+// by environment variables. Throws bad_file and usage as read_fields() and set_field() do, bad_file if a
+// variable has neither a value nor a default, and, for a key without effect, bad_file if it is in the file
+// and usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
 // Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set `config`
 // to the behaviour of that version.
@@ -186,19 +187,20 @@ void apply_older_rules(RunConfig& config, const std::string& run_toml);
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});
 
-// Check the consistency of a configuration. Throws usage naming the key, and io if a file is missing or not a
-// regular file. RunFiles::data checks only the data files, which is sufficient for a run that continues from
-// a checkpoint; RunFiles::all also checks tokenizer.file and model.vectors.
+// The files whose existence check_run() checks. `data`: only the data files, which is sufficient for a run
+// that continues from a checkpoint; `all`: also tokenizer.file and model.vectors.
 enum class RunFiles { all, data };
+// Check the consistency of a configuration. Throws usage naming the key, and io if a file is missing or not a
+// regular file.
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 // Throws io if file `index` of data.train is missing or not a regular file. With data.sharded, check_run()
 // does not check these files, because a process needs only some of them.
 void check_train_file(const RunConfig& config, std::size_t index);
 
-// Return the place of the first key that an error message names in quotes, such as 'model.heads'. If the run
-// file sets none of these keys, return the file.
+// Return the location of the first key that an error message names in quotes, such as 'model.heads'. If
+// neither the run file nor an override sets any of these keys, return the run file.
 Place place_of_key(const RunConfig& config, std::string_view message);
-// Call work(). If it throws an Error without a place, add place_of_key() to the error and rethrow it.
+// Call work(). If it throws an Error without a file, add place_of_key() to the error and rethrow it.
 template <class Work>
 void with_place_of_key(const RunConfig& config, const Work& work) {
   try {

@@ -1,4 +1,4 @@
-// Keys of [data] for the format of the files and the way they are read.
+// Keys of [data] for the formats of data files and for reading them.
 #include "train/run_field_parts.h"
 
 namespace regard::train {

@@ -18,9 +18,9 @@ namespace regard::train {
 
 class RunLog {
  public:
-  // Open the log for appending. Remove lines that a resumed run writes again: lines of steps after
-  // `last_step`, and the line of the final average. Incomplete and invalid lines are removed too. `events` is
-  // a folder for a TensorBoard event file with the same numbers; empty means none. Throws io.
+  // Open the log for appending. Remove the lines that a resumed run writes again (lines of steps after
+  // `last_step` and the line of the final average) and all incomplete or invalid lines. `events` is a folder
+  // for a TensorBoard event file with the same numbers; empty means none. Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
   void write(Json line);  // adds the member "time"; throws io
 

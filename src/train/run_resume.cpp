@@ -85,8 +85,8 @@ void drop_average(const formats::RunFolder& folder, const RunState& state) {
   const auto target = [](std::int64_t step) {
     return std::filesystem::path("checkpoints") / std::to_string(step);
   };
-  // Earlier versions removed the best checkpoint of training if the average was better. If it is missing,
-  // keep the average.
+  // Earlier versions removed the best checkpoint of training if the average was better. If that checkpoint is
+  // missing, keep the average.
   if (state.best && !std::filesystem::exists(folder.checkpoint_folder(state.best_step))) return;
   switch_link(folder.path() / "latest", target(state.step));
   if (state.best) switch_link(folder.path() / "best", target(state.best_step));

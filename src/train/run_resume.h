@@ -22,19 +22,19 @@ struct Resumption {
   std::vector<RunChange> changes;
   bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
 };
-// Return the differences. Throws usage if they include keys that a resumed run cannot change; the message
-// lists these keys with both values.
+// Compare `config` with the run.toml in `folder`. Throws usage if keys differ that a resumed run cannot
+// change; the message lists these keys with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
-// Return how a changed setting affects the results of the resumed run `config`, as a clause such as "the
-// weights change from here on".
+// Return the effect of a changed setting on the results of a resumed run, as a clause such as "the weights
+// change from here on". `config` is the configuration of the resumed run.
 std::string effect_of(const RunChange& change, const RunConfig& config);
 
 // Throws usage if 'training.max_steps' is less than the step of the checkpoint.
 void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);
 
-// Remove the final average of a run that had ended. Afterwards, the run folder is as it was before the
-// average was made: the links latest and best again name checkpoints of training.
+// Remove the checkpoint with averaged weights that was written at the end of a run. The links latest and best
+// then point to checkpoints that were written during training.
 void drop_average(const formats::RunFolder& folder, const RunState& state);
 
 }  // namespace regard::train

@@ -25,7 +25,7 @@ struct RunState {
   std::int64_t validations_since_best = 0;
   // steps of the last validations, ascending; the weights at these steps are averaged at the end
   std::vector<std::int64_t> validated;
-  SkippedSteps skipped;  // numbers of steps without an update
+  SkippedSteps skipped;  // counts of steps that did not update the weights
   // If not 0, this checkpoint is the final average, which was made after this step. A run cannot be resumed
   // from it.
   std::int64_t average_of = 0;

@@ -26,10 +26,8 @@ class Run {
   void check_ranks() const;
   void take(const Resumption& resumption);
 
-  // Collective. Perform one step, and the validation and the checkpoint that are due after it. Returns false
-  // if the run has ended: it has reached a limit and completed its last validation, or the listener has
-  // stopped it and a checkpoint has been written. On one rank, a step that does not end soon after a stop is
-  // abandoned; a resumed run computes it again.
+  // Collective; see TrainingRun::advance(). On one rank, a step that does not end soon after a stop request
+  // is abandoned; a resumed run computes it again.
   bool advance();
   RunResult result() const;
 

@@ -30,14 +30,14 @@ struct RunSummary {
   std::int64_t max_steps = 0;  // value of training.max_steps in run.toml
   std::string metric;          // metric that selects the best checkpoint
   std::optional<double> best;  // best value of the metric so far
-  std::int64_t best_step = 0;  // step with the best value
+  std::int64_t best_step = 0;  // step of the best value of the metric
   double seconds = 0;          // training time so far, in seconds
   std::int64_t checkpoints = 0;
   std::uint64_t bytes = 0;  // total size of all files in the folder
 };
 
-// Summarise a run folder without validating its checkpoints. Throws usage if `folder` is not a run folder. A
-// damaged run folder does not throw.
+// Summarise a run folder without validating its checkpoints; if the folder is damaged, set progress to
+// RunProgress::damaged. Throws usage if `folder` is not a run folder.
 RunSummary summarize_run(const std::filesystem::path& folder);
 
 // Return all run folders at or below `folder`, sorted by path. The search does not enter run folders,

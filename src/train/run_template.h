@@ -1,4 +1,4 @@
-// A run file as a starting point for users.
+// Templates of run files: a commented run file for each task, which users edit.
 #pragma once
 
 #include <string>

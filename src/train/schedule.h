@@ -26,7 +26,7 @@ struct Schedule {
   std::int64_t warmup = 0;       // number of warm-up steps
   std::int64_t max_steps = 0;    // step at which the schedule ends; not used by inverse_sqrt and constant
   double cycles = 0.5;           // number of periods of cosine; 0.5 is a single decrease
-  std::int64_t restarts = 1;     // number of decreases of cosine_restarts
+  std::int64_t restarts = 1;     // number of half periods of cosine_restarts; each starts at the peak
   double power = 1.0;            // exponent of the polynomial schedule
   std::int64_t decay_steps = 0;  // number of steps of the final decay of warmup_stable_decay
   DecayShape decay_shape = DecayShape::cosine;

@@ -1,5 +1,5 @@
-// Files of a sentence-transformers folder in addition to those of the encoder. They specify how the states of
-// the encoder are converted to one vector.
+// Files of a sentence-transformers folder in addition to those of the encoder. They specify how the hidden
+// states of the encoder are converted to one vector.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct SentenceFiles {
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Return true if the folder's modules.json contains a dense layer after the pooling. Returns false if there
-// is no modules.json. Throws bad_file if it is not a list of modules.
+// Return true if the folder has a modules.json that contains a dense layer after the pooling. Throws bad_file
+// if modules.json is not a list of modules.
 bool has_dense_module(const std::filesystem::path& folder);
 
 }  // namespace regard::train

@@ -10,7 +10,8 @@
 namespace regard::train {
 namespace {
 
-// Difference between the indices of the first sequences of successive micro-batches.
+// Number of sequence indices that are reserved for each micro-batch: the first sequence of micro-batch i has
+// the index i · kSequences.
 constexpr std::uint64_t kSequences = std::uint64_t{1} << 20;
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Batches of a run whose training data is divided into shards (data.sharded). A step has n micro-batches;
-// micro-batch i is drawn from the shards i, i + n, i + 2 n, … The shards of a micro-batch depend only on its
-// index in the step. Therefore the batches are the same for any number of ranks, and a rank reads only the
-// shards of its own micro-batches.
+// Batches of a run whose training data is divided into shards (data.sharded). With n micro-batches per step,
+// micro-batch i uses only the shards i, i + n, i + 2 n, …, so the batches are the same for any number of
+// ranks, and a rank reads only the shards of its own micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +24,11 @@ class ShardedBatches : public BatchSource {
   // Replace the content of `batch` with the next of this rank's micro-batches. `first_index` is not used: the
   // indices of the sequences depend only on the index of the micro-batch in the step.
   void next(Batch& batch, std::uint64_t first_index) override;
-  // Collective, after a rank has drawn its micro-batches of a step. Set `all` to the sizes of the
+  // Collective. `own` contains this rank's micro-batches of a step. Set `all` to the BatchSizes of the
   // micro-batches of all ranks, and update epochs().
   void exchange_sizes(std::span<const Batch> own, std::span<BatchSizes> all);
 
-  // Return the number of completed passes over the shards, for the micro-batch with the fewest.
+  // Return the number of passes over the shards so far: the minimum over all micro-batches.
   double epochs() const override;
   Json state() const override;  // collective
   void restore(const Json& state, const std::string& file) override;

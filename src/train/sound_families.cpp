@@ -28,8 +28,8 @@ Json audio_spectrogram_transformer_config(const NewModel& model) {
           {"layer_norm_eps", 1e-12}};
 }
 
-// Return a configuration with the convolutions of the published models, with layer norms after the
-// convolutions and pre-norm layers in the Transformer.
+// Return a configuration with the convolutions of the published wav2vec 2.0 models, layer norms after the
+// convolutions, and pre-norm layers in the Transformer.
 Json wav2vec2_config(const NewModel& model) {
   const TransformerConfig& sizes = model.sizes;
   const std::vector<std::int64_t> strides{5, 2, 2, 2, 2, 2, 2}, kernels{10, 3, 3, 3, 3, 2, 2};

@@ -37,7 +37,7 @@ SoundRow row_of(const RecordReader& records) {
   return row;
 }
 
-// Return at most `most` + 1 samples of a sound, at the processor's rate.
+// Return at most `most` + 1 samples of a sound, at `rate` samples per second.
 std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_t most) {
   return placed(row.place, [&] {
     data::SoundStream stream(row.file, rate);

@@ -34,7 +34,8 @@ SoundSplit read_sounds(const RunConfig& config);
 // describes the expected columns for messages.
 void check_sounds(const RunConfig& config, const char* columns);
 
-// Throws usage if SpecAugment's masks are set. Call it if the model reads samples instead of mel features.
+// Check the configuration of a model that reads samples instead of mel features. Throws usage if the masks of
+// SpecAugment are set.
 void refuse_feature_masks(const SoundConfig& sound);
 
 // Sound preprocessing of a run, with [sound] for a new model and otherwise the settings of the model folder.
@@ -60,9 +61,9 @@ enum class TooLong { cut, skip };
 // (data.cache).
 class Sounds {
  public:
-  // Compute the features, or read them from the cache. Sounds without samples are left out; with
-  // TooLong::skip, sounds that are too long are left out as well. Messages are appended to `notes`. Throws io
-  // and bad_file with the sound's path.
+  // Compute the features or read them from the cache, and append messages to `notes`. Sounds without samples
+  // are left out; with TooLong::skip, sounds that are too long are left out as well. Throws io and bad_file
+  // with the sound's path.
   void load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config, TooLong too_long,
             ThreadPool& pool, std::vector<std::string>& notes);
 
@@ -74,7 +75,7 @@ class Sounds {
   // epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
   double seconds(std::size_t i) const { return seconds_[i]; }  // length of the sound in seconds
-  // hash of the files, their texts and the processing
+  // hash of the sound files, their texts and the settings of the preprocessing
   std::uint64_t fingerprint() const { return fingerprint_; }
   // number of rows that were left out, because they have no samples or are too long
   std::int64_t left_out() const { return left_out_; }

@@ -29,12 +29,12 @@ class SpeechText {
 };
 
 // Characters for a CTC head, in the format of transformers' Wav2Vec2CTCTokenizer (vocab.json and
-// tokenizer_config.json). Label 0 is the blank; "|" represents a space.
+// tokenizer_config.json). In a new vocabulary, label 0 is the blank; "|" represents a space.
 class CtcCharacters : public SpeechText {
  public:
   // Create a vocabulary of the characters in the texts, sorted.
   explicit CtcCharacters(std::span<const std::string> texts);
-  // Use the vocabulary of a model folder. Throws io and bad_file.
+  // Load the vocabulary of a model folder. Throws io and bad_file.
   explicit CtcCharacters(const formats::ModelFolder& folder);
 
   std::int32_t blank() const { return blank_; }
@@ -51,7 +51,7 @@ class CtcCharacters : public SpeechText {
   std::vector<std::pair<std::string, std::string>> files() const override { return files_; }
 
  private:
-  std::vector<std::string> tokens_;  // texts of the labels, in order; special tokens include their brackets
+  std::vector<std::string> tokens_;  // text of each label, by id; special tokens include their brackets
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
   bool lower_ = false;  // true if texts are in lower case and tokens in upper case
   std::vector<std::pair<std::string, std::string>> files_;
@@ -64,17 +64,17 @@ class WhisperText : public SpeechText {
   // timestamp is `seconds`.
   WhisperText(std::span<const std::string> texts, std::int64_t vocabulary, std::int64_t seconds,
               ThreadPool& pool);
-  // Use the tokens of a model folder. The language is "en" if generation_config.json lists it, otherwise the
-  // first language listed there; the task is "transcribe". Folders without languages or tasks are valid.
-  // Throws bad_file.
+  // Load the tokenizer of a model folder. The language in beginning() is "en" if generation_config.json lists
+  // it, otherwise the first language listed there, if any; the task is selected likewise, with "transcribe"
+  // instead of "en". Throws bad_file.
   explicit WhisperText(const formats::ModelFolder& folder);
 
   std::int32_t start() const { return start_; }
   std::int32_t end() const { return end_; }
   // Return the decoder's first tokens for a text without timestamps; the first of them is the start token.
   const std::vector<std::int32_t>& beginning() const { return beginning_; }
-  // Return the tokens of a text between the start token and the end token. If `seconds`, the length of the
-  // sound, is not negative, the tokens begin and end with a timestamp.
+  // Return the labels of a text for the decoder, without the start token and the end token. If `seconds`, the
+  // length of the sound, is not negative, there is a timestamp before and after the text.
   std::vector<std::int32_t> target(const std::string& text, double seconds) const;
 
   std::int64_t vocabulary() const override { return tokenizer_->vocabulary_size(); }

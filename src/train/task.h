@@ -1,7 +1,7 @@
-// Task: base class of the tasks that a run can train. A task determines the keys of the run file that have an
-// effect, the conversion of corpora to examples and micro-batches, and the required model and tokenizers. It
-// also determines the loss, the metrics and samples of a validation, and the files that are saved with the
-// model. To add a task, add a class in src/train/tasks and a line in task_registry().
+// Task: base class of the tasks that a run can train. A task defines the keys of the run file that it uses,
+// the required model and tokenizers, the conversion of corpora to micro-batches, the loss, the metrics and
+// samples of a validation, and the files that are saved with the model. To add a task, add a class in
+// src/train/tasks and a line in task_registry().
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace regard::train {
 struct TaskTraits {
   const char* name = "";            // value of the key `task` in run files
   const char* meaning = "";         // description of the task in the help of the key `task`
-  std::vector<std::string> keys{};  // keys that this task uses and that not all tasks use
+  std::vector<std::string> keys{};  // keys that this task uses, except those of all tasks
   // Values of validation.metrics. If validation.best is "auto", the first of these metrics that the run
   // computes selects the best checkpoint.
   std::vector<MetricKind> metrics{};
@@ -34,7 +34,7 @@ struct TaskTraits {
   // data.train and data.valid must name one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that applies the trained model
-  const char* labels = "target tokens";  // name for the labels that are counted in a batch
+  const char* labels = "target tokens";  // name of the labels in the output of a dry run
   bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
 };
 
@@ -42,7 +42,7 @@ struct TaskTraits {
 struct SequenceLimit {
   const char* key = "";
   std::int64_t tokens = 0;
-  // effect of a lower value of the key, as a clause that is appended to the remedy; may be ""
+  // text after "Set 'key' to N" in the remedy of an error, such as ": longer texts are truncated"; may be ""
   const char* effect = "";
 };
 
@@ -76,7 +76,7 @@ class Task : public Objective {
   // Hash of the examples. It must be equal when a run is resumed.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
-  // Return the batches of the training data. Call this after load(). The task must outlive the batches.
+  // Return the batches of the training data that load() has read. The task must outlive the batches.
   virtual std::unique_ptr<BatchSource> batches() const = 0;
   // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
   // resources.stop returns true, and numeric if the loss is not finite.
@@ -134,8 +134,7 @@ Error unfit_model(const RunConfig& config, const std::string& expected);
 // Return the special ids as an object with the keys of generation_config.json.
 Json special_json(const SpecialIds& special);
 
-// Return a description of the input and labels of the first sequence of a batch of next_token_loss(), for a
-// dry run.
+// Return the input and the next-token labels of a batch's first sequence as text, for a dry run.
 std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch);
 
 // Return the first tokens of an example, separated by spaces, for a dry run.

@@ -122,8 +122,8 @@ namespace {
 
 constexpr const char* kSettings = "tokenizer_config.json";
 
-// Read the files of Tokenizers::settings. If a folder has no tokenizer.json, its class in transformers reads
-// files that checkpoints do not have; the keys that name this class and its files are removed.
+// Read the files of Tokenizers::settings. If a folder has no tokenizer.json, remove the keys that name the
+// tokenizer's class in transformers and its files, because checkpoints do not contain these files.
 std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& folder,
                                                                bool joint) {
   std::vector<std::pair<std::string, std::string>> files;

@@ -21,7 +21,7 @@ class Task;
 // Source and target are the same object if there is one vocabulary. Both are null for a task without text.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
-  // Names and contents of the folder's other files of the tokenizer, which checkpoints keep:
+  // Names and contents of further files that describe the tokenizer and are saved in checkpoints:
   // tokenizer_config.json, special_tokens_map.json and chat_template.jinja.
   std::vector<std::pair<std::string, std::string>> settings{};
   bool joint() const { return source == target; }
@@ -33,8 +33,8 @@ struct Tokenizers {
   // source_tokenizer.json. Empty if there are no tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
   // Return `settings` for a checkpoint of `model`. If tokenizer_config.json is missing or does not name a
-  // class, its missing keys are those of text::fast_tokenizer_config(). It is not added for models that
-  // transformers cannot open, nor for two vocabularies.
+  // class, the keys of text::fast_tokenizer_config() are added, except for two vocabularies and for models
+  // that transformers cannot open.
   std::vector<std::pair<std::string, std::string>> settings_of(const Network& model) const;
 };
 
@@ -45,7 +45,8 @@ struct SpecialIds {
   std::int32_t decoder_start = -1;
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
-// The same for the target vocabulary, with the end token that `settings` names (eos_token), if there is one.
+// Return the ids of special tokens of the target vocabulary. If `settings` contains an eos_token, it is the
+// end token.
 SpecialIds special_ids(const Tokenizers& tokenizers);
 
 // Load tokenizer.file or the tokenizers of model.from; if neither is set, the task trains the tokenizers.
@@ -55,8 +56,9 @@ Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPo
 // Tokens that a trained tokenizer adds to a text.
 enum class Marks {
   none,
-  sentence,  // a space before the first word, and the end token after the last word
-  // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; the vocabulary also has [MASK]
+  sentence,  // adds a space before the first word, and the end token after the last word
+  // adds [CLS] and [SEP] as BERT does: [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types;
+  // the vocabulary also contains [MASK]
   bert,
 };
 

@@ -40,11 +40,11 @@ std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* con
                         rates.empty() ? std::span<const double>() : std::span(rates).subspan(begin, count));
 }
 
-// Called between the operations of a micro-batch. Abandons the step if it is interrupted, and sends final
-// gradients.
+// Observes the forward and backward pass of a micro-batch: abandons the step if it is interrupted, and sends
+// gradients to the other ranks as soon as they are complete.
 class PassObserver : public TapeObserver {
  public:
-  // `sum` is null if the gradients are added after the pass.
+  // If `sum` is null, no gradients are sent during the backward pass.
   PassObserver(const std::function<bool()>& interrupt, GradientSum* sum, ThreadPool& pool,
                std::span<Parameter* const> parameters)
       : interrupt_(interrupt), sum_(sum), pool_(pool) {
@@ -146,7 +146,7 @@ void Trainer::sum_micro_batches(float factor) {
   const std::span<double> losses =
       std::span(losses_).subspan(static_cast<std::size_t>(ranks_.rank() * per_rank_), batches_.size());
   for (std::size_t i = 0; i < batches_.size(); ++i) {
-    // Gradients of the last micro-batch are sent as soon as they are final.
+    // The gradients of the last micro-batch are sent to the other ranks during the backward pass.
     const bool during = !ranks_.alone() && i + 1 == batches_.size();
     losses[i] = backward(batches_[i], factor, during);
     if (!during && gradients_.needed()) gradients_.add(pool_);
@@ -186,7 +186,8 @@ void Trainer::draw() {
 
 double Trainer::norm_of_gradient() {
   if (shards_.empty()) return gradient_norm(pool_, parameters_, options_.clip_norm_type);
-  // Each rank has only the gradients of its own shard, so the parts of the norm are exchanged.
+  // Each rank has only the gradients of its own shard, so the ranks exchange each parameter's contribution to
+  // the norm.
   std::vector<double> parts(parameters_.size());
   const auto rank = static_cast<std::size_t>(ranks_.rank());
   for (std::size_t i = shards_[rank]; i < shards_[rank + 1]; ++i)

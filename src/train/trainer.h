@@ -30,14 +30,14 @@ struct TrainerOptions {
   double clip_norm = 1.0;  // maximum norm of the gradient; 0 disables clipping
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
-  // weight of the divergence between two passes (r_drop.h); 0 means one pass without R-Drop
+  // weight of the divergence between two forward passes (r_drop.h); 0 disables R-Drop
   double r_drop = 0.0;
   kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products
   bool gradient_checkpointing = false;  // recompute layers in the backward pass (ops/checkpoint.h)
   std::uint64_t seed = 1;
   // weights to train, such as those of an adapter; empty means all weights of the model
   std::vector<Parameter*> only;
-  std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
+  std::vector<std::string> freeze;  // name patterns of the weights to freeze (layer_rates.h)
   double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1 disables it
   // decay rate of the moving average of the weights (weight_ema.h); 0 disables the average
   double ema_decay = 0.0;
@@ -47,34 +47,34 @@ struct TrainerOptions {
   // of micro-batches of all ranks together.
   distributed::Ranks* ranks = nullptr;
   bool shard_optimizer = false;                         // divide the optimiser's state among the ranks
-  std::int64_t bucket_elements = GradientSum::kBucket;  // maximum size of a bucket of gradients
+  std::int64_t bucket_elements = GradientSum::kBucket;  // maximum number of elements of a gradient bucket
 };
 
-// Numbers of steps whose loss or gradient norm was not finite. Such a step does not change the weights or the
-// state of the optimiser.
+// Counts of the steps whose loss or gradient norm was not finite. Such a step does not change the weights or
+// the state of the optimiser.
 struct SkippedSteps {
   std::int64_t total = 0, in_row = 0;
 };
 
 struct StepResult {
   std::int64_t step = 0;  // number of this step, from 1
-  double loss = 0;        // weighted mean over the counted labels of the step, with label smoothing
+  double loss = 0;        // weighted mean of the loss per label, with label smoothing
   double learning_rate = 0;
   double gradient_norm = 0;        // norm of the gradient before clipping
-  std::int64_t target_tokens = 0;  // number of counted labels
+  std::int64_t target_tokens = 0;  // number of labels that are counted in the loss
   double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
   // numbers of tokens (Batch::tokens()) and sequences in the step
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;
-  bool skipped = false;  // true if loss or gradient norm is not finite; the weights did not change
+  // true if loss or gradient norm is not finite; the step counts, but weights and optimiser did not change
+  bool skipped = false;
 };
 
 // Thrown by Trainer::step() if it is interrupted. It is not an error.
 struct StepAbandoned {};
 
-// With several ranks, every rank has the model, draws the same micro-batches (or only its own, with
-// data.sharded) and computes its share of them. The gradients are summed over all ranks, and every rank
-// applies the same update. The weights are bit-identical for any number of ranks. All ranks must call the
-// constructor and the functions marked collective.
+// With several ranks, every rank has the whole model and computes its share of a step's micro-batches; the
+// gradients are summed over all ranks, and the weights are bit-identical for any number of ranks. All ranks
+// must call the constructor and the functions marked collective.
 class Trainer {
  public:
   // Model, pool, batches and objective must outlive the trainer. If options.only is empty, all weights of the
@@ -85,11 +85,11 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Collective. Run one training step and update the weights. The result is bit-identical for any number of
-  // threads. After the buffers have reached their maximum size, memory is allocated only at the start of an
-  // epoch. If loss or gradient norm is not finite, the step is skipped: it counts as a step, but weights and
-  // optimiser do not change. If more than max_skipped_steps would be skipped in a row, throws numeric
-  // instead. The batches are then consumed, so training must not continue.
+  // Collective. Run one training step and, unless it is skipped (StepResult::skipped), update the weights.
+  // The result is bit-identical for any number of threads; memory is allocated only at the start of an epoch
+  // and until the buffers have reached their maximum size. Throws numeric if more than max_skipped_steps
+  // would be skipped in a row; training must not continue after this error, because the step's batches are
+  // lost.
   StepResult step();
   // Set the function that step() calls between operations; an empty function disables interruption. If the
   // function returns true, step() throws StepAbandoned, and weights, optimiser and position in the data are
@@ -110,8 +110,8 @@ class Trainer {
   // of the model, this state is sufficient for resuming. Call it only during the lifetime of an
   // AveragedWeights, when the model contains the averages.
   std::vector<formats::NamedTensor> state() const;
-  // Collective. Return the state as state() does. With a sharded optimiser, rank 0 gets the state of all
-  // ranks, in the form of a run on a single rank. All other ranks get an empty list.
+  // Collective. Return the state as state() does. With a sharded optimiser, rank 0 returns the state of all
+  // ranks, like a run on a single rank; the lists of the other ranks are incomplete.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
   // Restore, from a file, the state that gathered_state() returned. Load the model's weights first. Throws
@@ -120,7 +120,7 @@ class Trainer {
 
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
-  // Memory for passes between steps. The next step overwrites it.
+  // Memory of the activations. A validation between two steps may use it; the next step overwrites it.
   Arena& arena() { return arena_; }
   std::size_t activation_bytes() const { return arena_.touched() + tape_.segment_bytes(); }
 
@@ -130,7 +130,8 @@ class Trainer {
   void sum_micro_batches(float factor);
   void draw();
   double norm_of_gradient();
-  // Return the loss of the micro-batch times `factor`. If `send` is set, gradients are sent during the pass.
+  // Run the forward and backward pass of a micro-batch, and return its loss times `factor`. If `send` is
+  // true, gradients are sent to the other ranks during the backward pass.
   double backward(const Batch& batch, float factor, bool send);
   void check_finite(const StepResult& result) const;
 
@@ -142,7 +143,7 @@ class Trainer {
   distributed::Ranks& ranks_;
   std::int64_t per_rank_;  // number of micro-batches of this rank per step
   std::vector<Parameter*> parameters_;
-  // indices of shard_bounds() (rank_share.h); empty if the optimiser is not sharded
+  // bounds of the ranks' shards in parameters_ (see shard_bounds()); empty if the optimiser is not sharded
   std::vector<std::size_t> shards_;
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;

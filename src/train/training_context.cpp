@@ -74,7 +74,8 @@ std::string adapter_note(const Lora& lora, Network& model) {
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint,
                                  distributed::Ranks& together)
     : ranks(together) {
-  micro_batches_of_rank(config.training.accumulate, ranks.size());  // throws before the data is read
+  // Check the number of micro-batches before the data is read.
+  micro_batches_of_rank(config.training.accumulate, ranks.size());
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   make_tasks(config);
   task->read();
@@ -127,8 +128,8 @@ void TrainingContext::load_data(const RunConfig& config, ThreadPool& pool) {
   fingerprint = task->fingerprint();
 }
 
-// Load this rank's shards. Each micro-batch draws its batches with its own seed. The tasks keep the seed of
-// the run for validations.
+// Load this rank's shards. Training data is drawn with a different seed for each micro-batch of a step;
+// validations use the seed of the run.
 void TrainingContext::load_shards(const RunConfig& config, ThreadPool& pool) {
   std::vector<std::unique_ptr<BatchSource>> sources;
   std::vector<std::uint64_t> own;

@@ -12,8 +12,8 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                          distributed::Ranks& ranks)
     : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
-  // Set the timeout only if there are several ranks. The object for a single rank, one(), is shared by all
-  // threads and must not be changed.
+  // Set the timeout only if there are several ranks. For a single rank, the object is Ranks::one(), which all
+  // threads share and which must not be changed.
   if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))

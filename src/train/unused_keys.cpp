@@ -22,7 +22,8 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  return config.data.train.empty() || is_tabular(config);  // check_run() throws an error if no file is named
+  // If data.train is empty, check_run() throws an error.
+  return config.data.train.empty() || is_tabular(config);
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
@@ -86,7 +87,8 @@ const std::vector<Rule>& encoder_rules() {
   return all;
 }
 
-// Return the rules for keys about the format of the data files, and for keys about files that are not named.
+// Return the rules for keys that describe the format of the data files, and for keys that depend on
+// data.valid, data.conversations or data.train_list.
 const std::vector<Rule>& form_rules() {
   static const std::vector<Rule> all{
       {{"data.delimiter"},

@@ -8,9 +8,10 @@
 
 namespace regard::train {
 
-// Collective. Validate the current weights. Losses and translations are divided among the ranks; each rank
-// computes everything else. The caller sets `best` and `averaged` of the result. Throws Stopped on all ranks
-// as soon as `stop` returns true on any of them, and numeric if the loss is not finite.
+// Collective. Validate the current weights; the caller sets `best` and `averaged` of the result. The
+// computation of losses and translations is divided among the ranks; each rank computes all other results.
+// Throws Stopped on all ranks as soon as `stop` returns true on any of them, and numeric if the loss is not
+// finite.
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
 // deciding_value() returns the value of config.best_metric() in a report. better() returns true if `value` is

@@ -8,8 +8,8 @@
 
 namespace regard::train {
 
-// Set every weight to its mean over the checkpoints, which is summed in double in their order. Throws
-// bad_file if a checkpoint does not match the model.
+// Set every weight of the model to its mean over the checkpoints. The sum is computed in double, in the order
+// of `checkpoints`. Throws bad_file if a checkpoint does not match the model.
 void average_weights(Network& model, std::span<const std::filesystem::path> checkpoints);
 
 }  // namespace regard::train

@@ -14,21 +14,21 @@ namespace regard::train {
 
 class WeightEma {
  public:
-  // If `decay` is 0, there is no average, and the other functions do nothing. Otherwise the parameters must
-  // outlive this object. Weights that are not trainable are not averaged. With `warmup`, the decay of update
-  // t (counted from 0) is min(decay, (1 + t) / (10 + t)).
+  // Average the trainable parameters, which must outlive this object; if `decay` is 0, there is no average,
+  // and the other functions do nothing. With `warmup`, the decay of update t (counted from 0) is
+  // min(decay, (1 + t) / (10 + t)).
   WeightEma(std::span<Parameter* const> parameters, double decay, bool warmup);
 
   bool active() const { return !averages_.empty(); }
-  // Update the averages. Call it after each update of the weights. `updates` is the number of updates so far,
-  // including this one. The first call sets the averages to the weights. Does not allocate memory.
+  // Update the averages after an update of the weights, without allocating memory. `updates` is the number of
+  // updates so far, including this one; if it is 1, the averages are set to the weights.
   void update(ThreadPool& pool, std::int64_t updates);
   // Exchange the weights and the averages. A second call restores the weights.
   void exchange();
 
-  // Return views of the tensors "weight.NAME", for a checkpoint of a model that contains the averages. They
-  // hold the weights that exchange() has moved out of the model, and are valid while the values are
-  // exchanged.
+  // Return views of the weights, named "weight.NAME", for a checkpoint of a model that contains the averages.
+  // Call it while exchange() has replaced the weights in the model; the views are valid until the next
+  // exchange().
   std::vector<formats::NamedTensor> state() const;
   // Restore from a checkpoint with the tensors of state(). The model must contain the averages; the weights
   // are read from `file` ("weight.NAME"). Throws bad_file if a tensor is missing or does not match.

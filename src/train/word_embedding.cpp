@@ -17,6 +17,7 @@ Parameter* find(Network& model, std::string_view name) {
   return nullptr;
 }
 
+// Look up a token unmodified, then in lower case.
 std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const std::string& token) {
   if (const auto index = vectors.find(token)) return index;
   return vectors.find(lower_case(token));

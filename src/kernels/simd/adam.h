@@ -29,7 +29,7 @@ HWY_INLINE void adam_step(const AdamW& step, float* weight, const float* gradien
     const FloatVector v = hn::MulAdd(beta2, load_first(d, second + i, left), hn::Mul(rest2, hn::Mul(g, g)));
     const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, epsilon);
     if constexpr (kDecoupled) w = hn::Mul(w, keep);
-    // If every gradient so far was 0, m and v are 0. With ε = 0, the quotient would then be 0 / 0.
+    // If m = 0, use 0 instead of the quotient, which would be 0 / 0 if every gradient so far was 0 and ε = 0.
     const FloatVector update = hn::IfThenZeroElse(hn::Eq(m, hn::Zero(d)), hn::Div(m, divisor));
     store_first(m, d, first + i, left);
     store_first(v, d, second + i, left);

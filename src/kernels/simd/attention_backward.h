@@ -12,8 +12,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Maximum number of keys per call. Their gradients stay in cache while all queries are processed. Each panel
-// of queries is packed once per call.
+// Maximum number of keys per call; the gradients of these keys stay in cache while all queries are processed.
+// Each panel of queries is packed once per call.
 constexpr std::int64_t kBackwardKeys = 384;
 // A tile is [kBackwardBlock, kBackwardPanel]. It has more queries than keys, because the products for dK and
 // dV sum over queries, and only the product for dQ sums over keys.
@@ -54,8 +54,8 @@ struct BackwardScratch {
   }
 };
 
-// Copy the lse of a panel, converted to base 2. Rows that may attend to no key and lanes without a query get
-// +∞, which makes their weights 0.
+// Copy the lse of a panel, converted to base 2. It is set to +∞ for rows that may attend to no key and for
+// lanes without a query, so that their weights are 0.
 inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   const float infinity = hn::GetLane(hn::Inf(Floats()));
   for (std::int64_t query = 0; query < panel.stride; ++query) {
@@ -119,9 +119,9 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// For one vector of queries, replace q · k with P ∘ D in `weights`, and dP with dS in `scores`. If there is
-// no bias gradient, dS is also multiplied by the scale and the softcap's derivative; a bias gradient requires
-// dS without them.
+// For one vector of queries, replace q · k with P ∘ D in `weights`, and dout · v with dS in `scores`. dS is
+// also multiplied by the scale and the softcap's derivative, unless there is a bias gradient, which requires
+// dS without these factors.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;
@@ -144,8 +144,8 @@ void score_gradients(const Attention& problem, const ScoreRule& rule, const Back
   }
 }
 
-// Multiply dS in `scores` by the scale and the softcap's derivative. Used only with a bias gradient.
-// Otherwise, score_gradients() has already applied both.
+// Multiply dS in `scores` by the scale and the softcap's derivative. Used only with a bias gradient, because
+// score_gradients() applies both factors otherwise.
 void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
                      const BackwardScratch& scratch) {
   const Floats d;
@@ -200,7 +200,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // Set the rows that were not computed to zero, up to an even number of rows.
+  // Clear the rows that score_gradients() does not compute, up to an even number of rows.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
@@ -228,7 +228,7 @@ void backward_block(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                                      {scratch.query_gradient, key_width});
 }
 
-// Add to `ahead` the rows that the panel starting at query `begin` will read.
+// Add the rows of the panel that starts at query `begin` to the rows that `ahead` prefetches.
 inline void add_panel(Fetcher& ahead, const Head& head, std::int64_t begin) {
   const std::int64_t end = smaller(begin + kBackwardPanel, head.sequence.queries);
   if (begin >= end) return;
@@ -273,8 +273,8 @@ Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Pan
   return ahead;
 }
 
-// Add the contributions of one panel and these keys to dQ, dK and dV. The first chunk of keys overwrites dQ,
-// even if the panel's queries may attend to none of its keys.
+// Add the contributions of one panel and one chunk of keys (`columns`) to dQ, dK and dV. The first chunk of
+// keys overwrites the panel's dQ, even if no query of the panel may attend to a key of the chunk.
 void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, const Panel& panel,
                     Fetcher& ahead) {
   const Head& head = pass.head;

@@ -1,6 +1,6 @@
-// The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Each lane holds one
-// key, because there are too few queries to fill the lanes. Every product, sum and exponential is that of
-// attention_forward.h, in the same order, so the results are bit-identical.
+// The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Each lane contains
+// one key, because there are too few queries to fill the lanes; products, sums and exponentials are computed
+// as in attention_forward.h, in the same order, so the results of both are bit-identical.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace {
 // block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Return true if forward_few() supports this call. It supports at most kFewQueries queries that all attend to
-// the same keys, and only pages whose number of rows is a multiple of kLanes. head_dim must be a multiple of
-// 4. Dropout is not supported, nor are `complete` and `added` of the ScoreRule. Keys are read kLanes rows at
-// a time, so rows of a page after the last key may be read.
+// Return true if forward_few() supports this call: at most kFewQueries queries that all attend to the same
+// keys, pages whose number of rows is a multiple of kLanes, head_dim a multiple of 4, no dropout, and neither
+// `complete` nor `added` in the ScoreRule. Keys are read kLanes rows at a time, so rows of a page after the
+// last key may be read.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
@@ -69,9 +69,9 @@ HWY_INLINE void multiply_quads(const float* query, const float* keys, std::int64
   for (int step = 0; step < 4; ++step) sum = hn::MulAdd(hn::Set(d, query[step]), quads.step[step], sum);
 }
 
-// Multiply one query by kGroups vectors of keys that are not transposed. keys[vector] points to the first key
-// of a vector. All steps in a cache line are processed one after another, so that each cache line is loaded
-// only once, even if it is evicted soon afterwards.
+// Multiply one query by kGroups vectors of keys that are not transposed; keys[vector] points to the first key
+// of a vector. All elements of a cache line are used before the next line is loaded, because a line can be
+// evicted soon after it is loaded.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {
@@ -151,8 +151,8 @@ struct RunningQuery {
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// Replace scores [seen.begin, seen.end) with attention weights, and the other lanes of the same vectors with
-// 0. Update the running maximum and sum. Return the factor by which running.out must be multiplied.
+// Replace scores [seen.begin, seen.end) with attention weights and the other lanes, up to whole vectors, with
+// 0; update the running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
@@ -197,7 +197,7 @@ inline void finish_row(const Head& head, std::int64_t query, const RunningQuery&
 struct DecodeBlock {
   std::int64_t first = 0;
   KeyRange lanes;
-  bool started = false;  // true if running.out contains earlier blocks
+  bool started = false;  // true if an earlier block has been added to running.out
 };
 
 // Update the softmax state and output of a query with one block, whose products q · k are in scratch.scores.
@@ -216,19 +216,19 @@ void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& bl
   });
 }
 
-// Return the value rows of a block, which are prefetched during its scores. One query takes little time for
-// each key, and rows at a large stride map to few sets of the cache, so prefetching both the keys and the
-// values of the next block can evict rows that have not been read yet.
+// Return the value rows of a block, to be prefetched while the block's scores are computed. Rows at a large
+// stride map to few sets of the cache, so prefetching both the keys and the values of the next block could
+// evict rows before they are read.
 inline Fetcher fetch_values(const Head& head, KeyRange keys) {
-  constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // calls of multiply_keys_of_one() for a block
+  constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // number of multiply_keys_of_one() calls per block
   const std::int64_t calls = kGroups * ((head.problem.head_dim + kFloatsInLine - 1) / kFloatsInLine);
   Fetcher ahead((kKeyBlock + calls - 1) / calls);
   for_each_run(head.sequence, keys, [&](KeyRange run) { ahead.add(head.value_rows(run.begin, run.end), 0); });
   return ahead;
 }
 
-// Return the key rows to prefetch during the values of a block: those of the next block, which starts at
-// `next`, or the first keys of the next call (`following`).
+// Return the rows to prefetch while the values of a block are added: the keys of the next block, which starts
+// at `next`, or, after the last block, the queries and the first keys of the next call (`following`).
 inline Fetcher fetch_next_keys(const Head& head, std::int64_t next, KeyRange keys,
                                const AttentionRows* following) {
   Fetcher ahead(1);

@@ -41,14 +41,14 @@ struct ForwardScratch {
   }
 };
 
-// A panel and the state of its online softmax. `out` is not divided by `sum` until the end; `maximum` is in
-// base 2.
+// A panel and the state of its online softmax. `out` is not divided by `sum` until the end; `maximum` is the
+// largest log2_factor · score (ScoreRule).
 struct RunningPanel {
   Panel panel;
   const float* query = nullptr;                                     // [head_dim, kPanel]
   float* out = nullptr;                                             // [kPanel, padded value_dim]
   float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [kPanel]
-  bool started = false;                                             // true if `out` already contains a block
+  bool started = false;                                             // true if a block has been added to `out`
 };
 
 // For one vector of queries, replace the scores with exp(score − maximum) and update the running maximum and

@@ -1,5 +1,5 @@
 // Products q · k, the scores computed from them (scale, softcap, bias, masks), and the factors of dropout.
-// Tiles are [keys, queries]. Each lane holds one query, so every step is vectorised over queries.
+// Tiles are [keys, queries] with one query per lane, so every step is vectorised over queries.
 #pragma once
 
 #include <cstdint>
@@ -106,18 +106,18 @@ void gather_values(const Head& head, KeyRange keys, float* out) {
 
 // Consecutive queries, one per lane.
 struct Panel {
-  std::int64_t begin = 0, queries = 0;  // first query in the sequence, and number of queries
+  std::int64_t begin = 0, queries = 0;  // index of the first query in the sequence; number of queries
   std::int64_t stride = 0;              // row stride of the panel's tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
 };
 
-// The part of a tile that is computed. For vector v of queries, this is the rows of `keys` up to the last key
-// that causality and the window allow for at least one of these queries. The other rows are set to zero when
-// the tile contains attention weights.
+// The rows of a tile that are computed: for vector v of queries, the rows of `keys` up to the last key that
+// causality and the window allow for at least one of these queries. The other rows are set to zero when the
+// tile contains attention weights.
 struct Scope {
   KeyRange keys;
-  std::int64_t diagonal = 0;  // number of rows of vector 0; each further vector has kLanes more rows
+  std::int64_t diagonal = 0;  // rows computed for query vector 0; each further vector has kLanes more rows
 
   Scope(const Head& head, const Panel& panel, KeyRange range)
       : keys(range), diagonal(range.end - range.begin) {
@@ -157,8 +157,8 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// The form in which scores are passed to the softmax. Usually these are the products q · k, and log2_factor
-// includes the scale. With a softcap, a bias or a scale ≤ 0, they are complete scores.
+// Format of the scores that the softmax reads. Usually these are the products q · k, and log2_factor includes
+// the scale; with a softcap, a bias or a scale ≤ 0, they are complete scores.
 struct ScoreRule {
   bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias
@@ -266,8 +266,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
-    // Rows below hidden_to precede the first key of the last lane's query. Rows at or above seen_to follow
-    // the last key of the first lane's query. In all other rows, causality and window allow every key.
+    // Only two ranges of rows contain excluded keys: rows below hidden_to, which precede the first key of the
+    // last lane's query, and rows from seen_to on, which follow the last key of the first lane's query.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;
@@ -276,7 +276,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
   }
 }
 
-// Write the factors of dropout [keys, queries], 0 or `kept`; the same values as dropout_factor() returns.
+// Write the factors [keys, queries] that dropout_factor() returns: 0 for a dropped attention weight,
+// otherwise dropout.kept.
 void gather_dropout(const Head& head, const AttentionDropout& dropout, const Panel& panel, KeyRange keys,
                     float* factors) {
   const Floats d;

@@ -1,6 +1,6 @@
 // The matrix products inside attention, on small matrices in scratch memory, padded to whole vectors. Every
 // element is one chain of fused multiply-adds in the order of k, so the division into register tiles does not
-// change bits. Tiles are inlined, because with such small k a call per tile would cost 10 % of the time.
+// change bits.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -100,7 +100,8 @@ HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target tar
       hn::Store(sum[row][vector], d, target.at + row * target.stride + vector * kLanes);
 }
 
-// Tiles with fewer than the maximum number of rows are rare, so they are not inlined.
+// multiply_tile() is inlined, because with the small k of attention a call per tile would cost 10 % of the
+// time. Tiles with fewer than the maximum number of rows are rare, so they are not inlined.
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_NOINLINE void multiply_low_tile(Left left, Right right, std::int64_t k, Target target,
                                     const float* correction) {
@@ -124,8 +125,8 @@ HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::in
     if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// Divide `rows` rows into as few slivers as possible, with nearly equal heights. Return the height of a
-// sliver.
+// Return the number of rows per register tile if `rows` rows are divided into as few tiles as possible, with
+// nearly equal heights.
 template <int kVectors>
 constexpr std::int64_t sliver_rows(std::int64_t rows) {
   constexpr std::int64_t kMost = kMostRows[kVectors - 1];
@@ -227,8 +228,8 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
-  // Add rows to a queue (`line`). fetch() takes the next rows of every queue. Calls beyond kMostSources are
-  // ignored.
+  // Add rows to queue number `line`; fetch() prefetches the next rows of every queue. After kMostSources
+  // calls, further calls are ignored.
   void add(Rows rows, int line) {
     if (count_ < kMostSources) lines_[count_] = line, sources_[count_++] = rows;
   }

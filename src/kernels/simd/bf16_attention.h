@@ -19,7 +19,8 @@ void clear_rest(const Bf16ScoreRow& row) {
               static_cast<std::size_t>(row.padded - row.count) * sizeof(std::uint16_t));
 }
 
-// Compute the draws of a row. Each lane computes one Philox block, which serves eight consecutive keys.
+// Compute the dropout draws (16-bit random numbers) of a row. Each lane computes one Philox block, which
+// contains the draws of eight consecutive keys.
 void draw_row(const Bf16DrawRow& row) {
   const Words words;
   constexpr std::int64_t kKeys = 8 * kLanes;  // number of keys per step
@@ -52,8 +53,8 @@ void apply_rule(const Bf16ScoreRule& rule) {
     if (rule.mask[i] == 0) rule.scores[i] = hidden;
 }
 
-// Compute rounded = exp(scale · s − m) with m = max(scale · s), or 0 for dropped keys. Return m and the sum
-// of all exponentials, including those of dropped keys. If all scores are −∞, the sum is 0.
+// Store exp(scale · s − m), or 0 for dropped keys, in `rounded`, where m = max(scale · s). Return m and the
+// sum of all exponentials, including those of dropped keys; the sum is 0 if all scores are −∞.
 template <bool kDrops, bool kNative>
 Bf16RowSum softmax_of(const Bf16ScoreRow& row) {
   const Floats d;
@@ -83,8 +84,8 @@ Bf16RowSum softmax_row(const Bf16ScoreRow& row) {
   return row.draws != nullptr ? softmax_of<true, kNative>(row) : softmax_of<false, kNative>(row);
 }
 
-// With w = exp(scale · s − lse), compute rounded = kept · w and scores = w or, for dropped keys, rounded = 0
-// and scores = −w.
+// With w = exp(scale · s − lse), store kept · w in `rounded` and w in `scores`. For dropped keys, store 0 in
+// `rounded` and −w in `scores`.
 template <bool kDrops, bool kNative>
 void weights_of(const Bf16ScoreRow& row, float lse) {
   const Floats d;
@@ -108,8 +109,9 @@ void weights_row(const Bf16ScoreRow& row, float lse) {
   return row.draws != nullptr ? weights_of<true, kNative>(row, lse) : weights_of<false, kNative>(row, lse);
 }
 
-// Compute `rounded`, the gradient of the scores: scale · w (kept · dw − delta), or scale · w (−delta) for
-// dropped keys. w is the result of weights_row(); its sign bit marks dropped keys.
+// Store the gradient of the scores in `rounded`: scale · w (kept · dw − delta), or −scale · w · delta for
+// dropped keys. w is the result of weights_row(), whose sign bit marks dropped keys; dw is weight_gradient,
+// and delta is the dot product of the output row and its gradient.
 template <bool kDrops, bool kNative>
 void score_gradient_of(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;

@@ -50,8 +50,9 @@ void add_to_rows(const Bf16Block& block, std::int64_t rows, const float* sums, c
     }
 }
 
-// Finish `rows` rows, starting at row `first`, of a block that is stored as bf16. The activation is computed
-// from its stored (rounded) input, so that the backward pass can compute the same activation again.
+// Apply the epilogue to `rows` rows, starting at row `first` of the block, and store them as bf16. The
+// activation is computed from its stored (rounded) input, so that the backward pass can compute the same
+// activation again.
 template <Activation kActivation, bool kDrops, bool kNative>
 void finish_stored_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums,
                         const Bf16Draws* draws) {
@@ -120,7 +121,7 @@ void finish_stored(const Bf16Block& block, std::int64_t first, std::int64_t rows
   finish_stored<true, kNative>(block, first, rows, sums, &draws);
 }
 
-// Finish `rows` rows of a block, starting at row `first`.
+// Apply the epilogue to `rows` rows of sums, starting at row `first` of the block, and store the results.
 template <bool kNative>
 void finish_rows(const Bf16Block& block, std::int64_t first, std::int64_t rows, const float* sums) {
   if (block.stored != nullptr) return finish_stored<kNative>(block, first, rows, sums);

@@ -11,8 +11,8 @@ HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
 namespace regard::kernels::REGARD_ISA::bf16 {
 namespace {
 
-// A square of 16 × 16 words of 32 bits. Each word contains two steps of k. Row i contains 32 steps of line i,
-// or the i-th pair of steps of 16 lines.
+// A matrix of 16 × 16 32-bit words, each of which contains two consecutive steps of k. Row i contains 32
+// steps of the i-th of 16 lines (rows of A or columns of B), or the i-th pair of steps of all 16 lines.
 struct Square {
   __m512i row[16];
 };
@@ -33,8 +33,8 @@ void load_stored_lines(const Bf16Source& source, std::int64_t line, std::int64_t
     out.row[i] = line + i < source.lines ? _mm512_maskz_loadu_epi16(halves, from) : _mm512_setzero_si512();
 }
 
-// Load row i of `out` with steps `step` to `step + 31` of line `line + i`. Steps must be consecutive in
-// memory.
+// Load steps `step` to `step + 31` of 16 lines, starting at `line`: row i of `out` contains line `line + i`.
+// Steps must be consecutive in memory.
 void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_lines(source, line, step, out);
   const std::int64_t steps = source.steps - step;
@@ -71,8 +71,8 @@ void load_stored_pairs(const Bf16Source& source, std::int64_t line, std::int64_t
   }
 }
 
-// Load row p of `out` with steps `step + 2p` and `step + 2p + 1` of 16 lines, starting at `line`. The lines
-// must be consecutive in memory.
+// Load steps `step` to `step + 31` of 16 lines, starting at `line`: row p of `out` contains the pair of steps
+// `step + 2p` and `step + 2p + 1`. Lines must be consecutive in memory.
 void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
   if (source.stored != nullptr) return load_stored_pairs(source, line, step, out);
   const __mmask16 lanes = first_lanes(source.lines - line);
@@ -145,7 +145,8 @@ void pack_b(const Bf16Source& source, std::uint16_t* panel) {
     }
 }
 
-// Return true if the sums can be stored in C, or added to it, directly: without epilogue and padding.
+// Return true if the sums can be written directly to C, i.e. if C is f32 and the block has neither an
+// epilogue nor padding columns.
 bool is_direct(const Bf16Block& block) {
   if (block.stored != nullptr || block.columns != block.width()) return false;
   const Epilogue* epilogue = block.epilogue;
@@ -166,8 +167,8 @@ HWY_INLINE void add_products(__m512& sum, __m512i a, __m512i b) {
 #endif
 }
 
-// Compute the sums of kRows rows of a tile times kVectors vectors of columns. Store them in `to`, or add them
-// to it if `adds` is true.
+// Multiply kRows rows of A by kVectors vectors of columns of B. Store the sums in `to`, or add them to it if
+// `adds` is true.
 template <int kRows, int kVectors>
 void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* to, std::int64_t stride, bool adds) {
   constexpr std::int64_t kWidth = kVectors * kBf16Columns;

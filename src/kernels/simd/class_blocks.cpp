@@ -103,7 +103,8 @@ void finish_losses(const BlockedLogits& problem, std::int64_t row, std::int64_t 
   }
 }
 
-// Replace exp(x − m_b) with the gradient, factor · (softmax − smoothed one-hot).
+// Replace exp(x − m), where m is the maximum logit of the block, with the gradient: factor · (softmax −
+// smoothed one-hot).
 void finish_gradient(const BlockedLogits& problem, std::int64_t row) {
   const Floats d;
   float* x = problem.gradient + row * problem.classes;

@@ -13,7 +13,7 @@ namespace {
 using Doubles = hn::ScalableTag<double>;
 using DoubleVector = hn::Vec<Doubles>;
 constexpr auto kDoubleLanes = static_cast<std::int64_t>(hn::MaxLanes(Doubles()));
-constexpr double kSmallest = -1.0e300;  // replaces −∞ as the largest of several logarithms
+constexpr double kSmallest = -1.0e300;  // used as the maximum if all logarithms are −∞, to avoid −∞ − (−∞)
 
 // Call body(i, left) for each vector of `count` elements, as each_vector() does for floats.
 template <class Body>

@@ -6,8 +6,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, left) for each vector of `count` elements. i is the index of the vector's first element.
-// `left` is the number of its elements: that of a whole vector, or less for a partial last vector.
+// Call body(i, left) for each vector of `count` elements, where i is the index of the vector's first element.
+// `left` is the number of elements in the vector, which is smaller for a partial last vector.
 template <class Body>
 HWY_INLINE void each_vector(std::int64_t count, Body body) {
   const Floats d;

@@ -118,7 +118,8 @@ HWY_INLINE Pair rotate(FloatVector first, FloatVector second, FloatVector cosine
   return {hn::MulSub(first, cosine, hn::Mul(second, sine)), hn::MulAdd(second, cosine, hn::Mul(first, sine))};
 }
 
-// Rotate one head. An incomplete last vector is loaded with zeros as padding, and the padding is not stored.
+// Apply the rotary position embedding to one attention head. A partial last vector is padded with zeros,
+// which are not stored.
 HWY_INLINE void rotate_head(const RotaryRows& problem, float* x, const float* cosine, const float* sine) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

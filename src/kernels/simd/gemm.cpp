@@ -32,13 +32,13 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// Compute one register tile and its part of the epilogue. `tile` is assigned field by field, because a copy
-// would load several fields at once, soon after they were stored. Such a load waits until all earlier stores
-// of C have completed.
+// Compute one register tile and apply the epilogue to it.
 template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
   float* c = block.c + rows.begin * block.ldc + columns.begin;
+  // Assign single fields, because copying the tile would load several recently stored fields at once. Such a
+  // load waits until all earlier stores of C have completed.
   tile.c = block.accumulate ? c : nullptr;
   tile.out = c;
   if (block.epilogue == nullptr) return function(tile);
@@ -88,10 +88,10 @@ void multiply(const GemmBlock& block) {
 using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
-  HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
-  // [brain][vectors − 1]; these functions also store the widened B
+  HalfTileFunction of[2][kTileRows][kTileVectors];  // [is bf16][rows − 1][vectors − 1]
+  // [is bf16][vectors − 1]: functions that also store the widened elements of B
   HalfTileFunction keeping[2][kTileVectors];
-  // [brain][rows − 1]; these functions multiply kPanelsTogether panels
+  // [is bf16][rows − 1]: functions that multiply kPanelsTogether panels at once
   HalfTileFunction together[2][kRowsTogether];
 };
 
@@ -114,8 +114,8 @@ constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) 
 constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
 
 // Multiply `columns`, which are in one panel or, if `together`, in kPanelsTogether whole panels. If
-// block.widened is set, the first tile of rows stores the widened numbers, and the later tiles read them. The
-// cost of the stores is hidden by the multiply-adds.
+// block.widened is set, the first tile of rows also stores the widened elements of B, and later tiles read
+// them.
 void multiply_half_columns(const GemmBlock& block, Range columns, bool together) {
   Tile tile;
   tile.k = block.k;
@@ -136,6 +136,7 @@ void multiply_half_columns(const GemmBlock& block, Range columns, bool together)
       multiply_and_finish(block, tile, kTiles.of[0][rows - 1][vectors - 1], own, columns);
       continue;
     }
+    // The multiply-adds hide the cost of the stores.
     const bool keeps = block.widened != nullptr && rows < block.rows;
     const HalfTileFunction function = together ? kHalfTiles.together[block.brain][rows - 1]
                                       : keeps  ? kHalfTiles.keeping[block.brain][vectors - 1]

@@ -1,4 +1,5 @@
-// The size of a register tile, and the epilogue after the bias, for the products of all number types.
+// Size of a register tile, and the last steps of the epilogue (activation and residual), for products of all
+// number types.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ constexpr std::int64_t kHalvesAhead = 4096;
 constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
 constexpr int kRowsTogether = 2;
 
-// Return the first step of the pair of steps at `pair` (if kSecond, the second step), widened to f32.
+// Load the vector of the first step of k (of the second if kSecond) from the pair of steps at `pair`, and
+// widen it to f32.
 template <bool kBrain, bool kSecond>
 HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   const Floats d;
@@ -45,7 +46,7 @@ HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
 
 struct HalfPanels {
   const std::uint16_t* halves;
-  std::int64_t panel;  // number of 16-bit elements between panels
+  std::int64_t panel;  // distance from one panel to the next, in 16-bit elements
   float* wide;         // memory for the widened numbers [k, vectors · lanes]; used if kKeep is set
 };
 
@@ -89,7 +90,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   };
   if constexpr (kPanels == 1) {
     pairs(tile.k / 2, kHalvesAhead);
-  } else {  // beyond the end of a panel, prefetch the next one that is read, kPanels panels later
+  } else {  // near the end of a panel, prefetch the start of the panel that is kPanels panels later
     const std::int64_t last = tile.k / 2 < kHalvesAhead / kPair ? tile.k / 2 : kHalvesAhead / kPair;
     pairs(tile.k / 2 - last, kHalvesAhead);
     pairs(last, kHalvesAhead + (kPanels - 1) * panels.panel);
@@ -99,7 +100,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   sums.store(tile);
 }
 
-// Compute y = factor · x, for `count` elements of f16, or of bf16 if `brain`.
+// Compute y = factor · x for `count` elements; x is bf16 if `brain` is true, otherwise f16.
 void widen(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> f16;

@@ -49,7 +49,8 @@ void pack_rows(const PanelSource& source) {
   }
 }
 
-// Load a vector whose 128-bit block i contains four steps of column 4 i. Columns are `ldb` floats apart.
+// Load a vector whose 128-bit block i contains four consecutive elements of column 4 i. Columns are `ldb`
+// floats apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -61,12 +62,12 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   }
 }
 
-// Four steps of kLanes columns, one vector per step.
+// Elements of kLanes columns at four consecutive steps of k, one vector per step.
 struct Quads {
   FloatVector step[4];
 };
 
-// Load kLanes columns and transpose the 4 × 4 floats of every 128-bit block.
+// Load four vectors with load_quads() and transpose the 4 × 4 matrices whose rows are their 128-bit blocks.
 HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
@@ -82,13 +83,14 @@ HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
            hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))}};
 }
 
-// Store the four transposed vectors to `out`, `width` floats apart.
+// Transpose four steps of k of kLanes columns, and store one vector per step to `out`, `width` floats apart.
 HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
   const Quads quads = transposed_quads(b, ldb);
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// Transpose a block with fewer columns or steps than a full block. The missing elements are treated as zero.
+// Transpose as transpose_quads() does if fewer than kLanes columns or four steps of k may be left. Lanes of
+// missing columns are stored as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;
@@ -125,7 +127,7 @@ void pack_columns(const PanelSource& source) {
   }
 }
 
-// Copy kCount floats in pieces whose sizes are powers of two. Nothing beyond them is read or written.
+// Copy exactly kCount floats, using vectors whose sizes are powers of two.
 template <int kCount>
 HWY_INLINE void copy_floats(const float* from, float* to) {
   if constexpr (kCount > 0) {
@@ -140,8 +142,8 @@ HWY_INLINE void copy_floats(const float* from, float* to) {
   }
 }
 
-// Pack a [k, rows] into slivers [k, kRows]; elements beyond `rows` in the last sliver are not written. The
-// source is read row by row, sequentially.
+// Pack transposed A [k, rows] into slivers [k, kRows], reading A sequentially. Elements beyond `rows` in the
+// last sliver are not written.
 template <int kRows>
 void pack_slivers(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
                   const PackedPanels& out) {

@@ -18,7 +18,8 @@ namespace {
 using Words = hn::ScalableTag<std::int32_t>;
 using Bytes = hn::Rebind<std::int8_t, Words>;
 
-constexpr float kNothing = 1e-30f;  // minimum of max|x|; below it, 127 / max|x| could be infinite
+// If `half` is below this number, to_bytes() stores zeros, because 127 / half could be infinite.
+constexpr float kNothing = 1e-30f;
 constexpr std::int64_t kPanelVectors = kTileVectors;
 
 struct Extent {
@@ -111,9 +112,9 @@ void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float*
   }
 }
 
-// Compute column scale · (float(sum) · row step + row middle · column sum) + bias and the rest of the
-// epilogue for kVectors vectors of columns, starting at column `first`. Work row by row, so that a row is
-// written contiguously.
+// Compute C for kVectors vectors of columns, starting at column `first`: column scale · (float(sum) · row
+// step + row middle · column sum) + bias, then activation and residual. The outer loop is over rows, so that
+// each row is written contiguously.
 template <Activation kActivation, int kVectors>
 void finish_columns(const Int8Finish& block, std::int64_t first) {
   const Floats d;
@@ -207,7 +208,8 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm512_set1_epi32(four_bytes(bytes));
 }
-// Multiply |w| by a with the sign of w. The sum of two products of at most 127² each fits into 16 bits.
+// Return sum + a · w, computed as |w| · (sign(w) a), because the instruction multiplies unsigned by signed
+// bytes. The sum of two products of at most 127² each fits into 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector factor = _mm512_mask_sub_epi8(a, w.negative, _mm512_setzero_si512(), a);
   const Vector pairs = _mm512_maddubs_epi16(w.magnitude, factor);
@@ -264,7 +266,8 @@ Weights load(const std::int8_t* bytes) {
 Vector broadcast(const std::int8_t* bytes) {
   return _mm256_set1_epi32(four_bytes(bytes));
 }
-// Multiply |w| by a with the sign of w. The sum of two products of at most 127² each fits into 16 bits.
+// Return sum + a · w, computed as |w| · (sign(w) a), because the instruction multiplies unsigned by signed
+// bytes. The sum of two products of at most 127² each fits into 16 bits.
 Vector dot(Vector sum, Vector a, Weights w) {
   const Vector pairs = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.value));
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));

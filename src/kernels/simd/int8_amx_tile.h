@@ -2,10 +2,10 @@
 // Include it inside a namespace with the target attributes set, after a type Tiles with the static functions
 //   configure(TileShapes), release()
 //   zero<tile>(), load<tile>(address, stride), dot<sum, a, b>(), store<tile>(address, stride)
-// which execute the instructions, or portable code in the tests.
+// which execute the AMX instructions; the tests use portable functions instead.
 
-// Tile registers 0 to 2 hold sums. Registers 3 and 4 hold a full step of A and of B; 5 and 6 hold a shorter
-// last step.
+// Tile registers 0 to 2 contain sums. Registers 3 and 4 contain A and B of a full step of k; registers 5 and
+// 6 contain A and B of a shorter last step.
 template <class Tiles, int kVectors>
 void multiply_tile_rows(const Int8Block& block, const std::int8_t* a, std::int32_t* sums) {
   constexpr std::int64_t kStepBytes = 64, kStepGroups = 16, kRowBytes = kVectors * 64;

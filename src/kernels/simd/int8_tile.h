@@ -1,12 +1,13 @@
 // A block of int8 products in register tiles. Include it once per path, inside the path's namespace and with
 // its target attributes set, after these definitions:
-//   Vector, Weights    sums of kLanes columns; four bytes of B per column, prepared for dot()
-//   kTileRows, kTileVectors
+//   Vector             type of kLanes 32-bit sums, or of four bytes of A for each column
+//   Weights            type of four bytes of B for each column, prepared for dot()
+//   kTileRows, kTileVectors    size of a register tile
 //   load(bytes)        load Weights from memory
 //   zero()             return sums of zero
 //   broadcast(bytes)   copy four bytes of A to every column
-//   dot(sum, a, weights)
-//   store(sum, to)
+//   dot(sum, a, weights)       return `sum` plus the products of a and weights
+//   store(sum, to)     store the sums to memory
 
 constexpr std::int64_t kLineBytes = 64;
 

@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
 
 namespace detail {
 
-// If x with |x| ≤ 127 is added to this, the low bits of the sum are round(x) + 127.
+// Adding this constant to x, |x| ≤ 127, leaves round(x) + 127 in the low bits of the sum.
 constexpr float kRounding = 12583039.0f;  // the value 1.5 · 2²³ + 127
 
 // The reduced argument: x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low
@@ -141,7 +141,8 @@ HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) == 16)
     return hn::Vec<D>{_mm512_scalef_ps(reduced.power.raw, reduced.n.raw)};
 #endif
-  // Multiply by two factors for 2ⁿ: n is out of the exponent range if the result is denormal or infinite.
+  // Multiply by 2ⁿ as two factors, because n is outside the exponent range if the result is denormal or
+  // infinite.
   const hn::RebindToSigned<D> integers;
   const auto n = hn::ConvertTo(integers, reduced.n);
   const auto half = hn::ShiftRight<1>(n);

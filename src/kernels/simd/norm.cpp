@@ -59,8 +59,8 @@ HWY_INLINE void add_to(float* sum, FloatVector value, std::int64_t count) {
   store_first(hn::Add(load_first(d, sum, count), value), d, sum, count);
 }
 
-// With g = dy ∘ gain and n the normalised row: dx = (g − mean(g) − n mean(g n)) / deviation. The RMS norm
-// omits mean(g). The row stays in the L1 cache between the two loops.
+// With g = dy ∘ gain and n the normalised row, compute dx = (g − mean(g) − n mean(g n)) / deviation; the RMS
+// norm omits mean(g). The row stays in the L1 cache between the two loops.
 void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                    float* bias_sum) {
   const Floats d;

@@ -107,8 +107,8 @@ HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count
   }
 }
 
-// Compute the step in the general case: any number of rows, with or without repeats. The input rows are first
-// copied, because both updates use the values before the step.
+// Compute pair_step() for any number of rows, repeated or not. The input rows are first copied, because both
+// updates use the values before the step.
 void step_of_any(const PairStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -143,14 +143,15 @@ HWY_INLINE auto folded(D, hn::Vec<D> v) {
   }
 }
 
-// Write the sum of the lanes of each of `count` vectors to `to`. `count` is at most 4.
+// For each of `count` ≤ 4 vectors, write the sum of its lanes to `to`.
 HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
   const FloatVector zero = hn::Zero(d);
   const FloatVector a = v[0], b = count > 1 ? v[1] : zero, c = count > 2 ? v[2] : zero,
                     e = count > 3 ? v[3] : zero;
-  // In each 128-bit block, compute a0 + a2, b0 + b2, a1 + a3, b1 + b3; then add the two halves.
+  // In each 128-bit block, `ab` contains a0 + a2, b0 + b2, a1 + a3, b1 + b3, where a0 is lane 0 of `a`. The
+  // result contains the sums of the four lanes of a, b, c and e.
   const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
   const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
   const FloatVector sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)),
@@ -206,7 +207,7 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
   }
 }
 
-// Compute the step in the fast case: few output rows, and no repeated input row.
+// Compute pair_step() for few output rows and no repeated input row.
 template <int Outputs>
 void step_of_few(const PairStep& step) {
   float* factors = step.scratch;                            // [inputs, Outputs]

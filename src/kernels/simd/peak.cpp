@@ -9,8 +9,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// Number of independent chains: enough to keep two units busy whose latency is five cycles, and few enough
-// for 16 registers.
+// Number of independent chains of fused multiply-adds: enough for two execution units with a latency of five
+// cycles, and few enough for 16 registers.
 constexpr int kChains = 12;
 
 std::int64_t multiply_add_in_registers(std::int64_t rounds) {

@@ -109,7 +109,8 @@ void forward(const RecurrentStep& step, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Return the gradient of h': the sum of the gradients from the next step and from later layers.
+// Return the gradient of the new hidden state: the sum of the gradients from the next time step and from
+// later operations.
 HWY_INLINE FloatVector output_gradient(const RecurrentStepBackward& step, std::int64_t row,
                                        std::int64_t token, std::int64_t i, std::int64_t left) {
   const Floats d;

@@ -1,5 +1,6 @@
-// Sums and maxima within a row. Vector i of the row is added to accumulator i mod 4. The four are combined as
-// (0 + 1) + (2 + 3), then the lanes by the instruction set's fixed tree. The result depends only on the row.
+// Sums and maxima within a row; the result depends only on the row. Vector i is added to accumulator i mod 4;
+// the accumulators are combined as (0 + 1) + (2 + 3), then their lanes in an order that the instruction set
+// fixes.
 #pragma once
 
 #include "kernels/simd/masked.h"
@@ -7,8 +8,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Call body(i, count, accumulator) for each vector of a row. The vector starts at element i. `count` is the
-// number of its valid lanes; a value above the number of lanes means all lanes.
+// Call body(i, count, accumulator) for each vector of a row, where i is the index of its first element. The
+// first `count` lanes are valid, or all lanes if `count` is larger than their number.
 template <class Body>
 HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   const Floats d;

@@ -84,13 +84,13 @@ void small_radix(const FourierStage& stage) {
   for (std::int64_t q = 0; q < stage.groups; ++q) {
     const double* cosine = stage.cosine + q * kRadix;
     const double* sine = stage.sine + q * kRadix;
-    const std::int64_t lanes = stage.stride * kSpectrumLanes;  // elements of one input of this group
+    const std::int64_t lanes = stage.stride * kSpectrumLanes;  // number of doubles per input index and group
     const std::int64_t first = q * lanes, apart = stage.groups * lanes, to = q * kRadix * lanes;
     for (std::int64_t k = 0; k < lanes; k += kStep) {
       Complex a[kRadix];
       for (int j = 0; j < kRadix; ++j) a[j] = load(stage, first + k + j * apart);
       butterfly<kRadix>(a);
-      store(stage, to + k, a[0]);  // the factor of the first result is 1
+      store(stage, to + k, a[0]);  // the twiddle factor of result 0 is 1
       for (int r = 1; r < kRadix; ++r) store(stage, to + k + r * lanes, rotate(a[r], cosine[r], sine[r]));
     }
   }
@@ -175,7 +175,7 @@ void mel_energies(const MelEnergies& e) {
       for (std::int64_t v = 0; v < kVectors; ++v)
         sums[v] = hn::MulAdd(weight, hn::LoadU(d, power + i * kFrames + v * kStep), sums[v]);
     }
-    HWY_ALIGN float logarithms[kFrames];  // the frames 0, 2, 4, …, then 1, 3, 5, …
+    HWY_ALIGN float logarithms[kFrames];  // logarithms of frames 0, 2, 4, …, then of frames 1, 3, 5, …
     for (std::int64_t v = 0; v < kVectors; ++v) {
       const DoubleVector log = hn::Log(d, hn::Max(sums[v], hn::Set(d, e.floor)));
       hn::StoreU(hn::DemoteTo(narrow, hn::Mul(log, hn::Set(d, e.log_factor))), narrow,

@@ -10,7 +10,7 @@
 namespace regard::models::families {
 namespace {
 
-// Differences between the families.
+// Settings in which BART, Marian, Pegasus and Blenderbot differ.
 struct BartLike {
   bool learned_positions = true;    // learned position embeddings; false means sinusoids
   std::int64_t first_position = 2;  // row of position 0 in the position table
@@ -144,8 +144,8 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
-  // transformers shares all tables only if both flags are set. If only tie_word_embeddings is set, it ties
-  // the two tables of the decoder.
+  // transformers uses one table for encoder, decoder and output projection only if both flags are set. If
+  // only tie_word_embeddings is set, the decoder's table and the output projection are tied.
   what.shared_tables =
       config.flag("share_encoder_decoder_embeddings", true) && config.flag("tie_word_embeddings", true);
   what.source_vocabulary = config.size("vocab_size");

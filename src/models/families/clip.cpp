@@ -108,8 +108,8 @@ void project(Architecture& tower, const std::string& name, std::int64_t size, bo
   if (bias) tower.head.bias = name + ".bias";
 }
 
-// Check the configuration of the model and of its text part. Return the settings that CLIP and SigLIP have in
-// common.
+// Check the configurations of the model and of its text encoder. Return the settings that CLIP and SigLIP
+// have in common.
 DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& text) {
   check_common(config, kLargestSize);
   DualEncoderConfig all;

@@ -1,4 +1,4 @@
-// Reads a family's config.json key by key and checks each value. Errors name the file and the key. Keys that
+// Reads a family's config.json key by key and checks each value; errors name the file and the key. Keys that
 // are never read are ignored, because configurations contain many keys that do not affect the model.
 #pragma once
 
@@ -28,8 +28,8 @@ class ConfigReader {
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const;  // true if the key is present and not null
 
-  // Read a size from 1 to kLargestSize. Without `fallback`, the key is required and must not be null.
-  // Otherwise an absent or null key has the value `fallback`.
+  // Return a size from 1 to kLargestSize, or `fallback` if the key is absent or null. Throws bad_file for an
+  // invalid value, and for an absent or null key if there is no `fallback`.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
   std::int64_t layers(std::string_view key) const;  // number of layers, from 1 to kMostLayers

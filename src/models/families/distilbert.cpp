@@ -1,4 +1,5 @@
-// DistilBERT (Sanh et al. 2019): BERT without token types and pooler, with different weight names and keys.
+// DistilBERT (Sanh et al. 2019): BERT without token types and pooler, with different weight names and
+// configuration keys.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

@@ -11,7 +11,8 @@ namespace regard::models::families {
 // the prefix of the encoder's weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
-// Return the embedding of tokens and learned positions, followed by a norm, for a stack of `block`.
+// Return the input embedding of a stack whose layers are configured by `block`: token embeddings + learned
+// positions, followed by a norm.
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
@@ -24,7 +25,7 @@ StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, P
 // Return NameRules::modules of ViT's encoder, which DeiT and AST share.
 std::vector<std::pair<std::string, std::string>> vit_modules();
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
-// Return BART's decoder. TrOCR's decoder has the same keys and names.
+// Return the decoder of BART or TrOCR; both have the same configuration keys and weight names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 
 // Read the sizes of images and patches: num_channels, image_size, patch_size.
@@ -43,9 +44,9 @@ float classifier_dropout(const ConfigReader& config);
 // head.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
-// Set the head, the pooler and the name rules of RoBERTa's classes in `all`, whose encoder must be set.
-// `kind` is the class ("RobertaModel"), `family` the start of its name ("Roberta"), and `prefix` the prefix
-// of the base model's weights in the other classes ("roberta.").
+// Set head, pooler and names in `all` for a RoBERTa class; all.encoder must already be set. `kind` is the
+// name of the class ("RobertaForMaskedLM"), `family` is the start of that name ("Roberta"), and `prefix` is
+// the prefix of the encoder's weights in classes with a head ("roberta.").
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);
 
@@ -53,16 +54,17 @@ void set_roberta_head(const ConfigReader& config, const std::string& kind, const
 // buffers.
 NameRules encoder_names(const std::string& prefix);
 
-// Set the names of the projection to the vocabulary and of its bias. `bias` is the name of the bias; if
-// empty, it is PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token
-// table; a file may contain PROJECTION.weight as a copy of the table and PROJECTION.bias as a copy of `bias`.
-// If tie_word_embeddings is false, the weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only
-// if the file lacks the latter, as in transformers.
+// Set the weight names of the output projection to the vocabulary, as in transformers; an empty `bias` means
+// PROJECTION.bias.
+//   tie_word_embeddings is true (default): the projection is tied to the token table, and its bias is `bias`;
+//   a file may also contain copies of both, PROJECTION.weight and PROJECTION.bias
+//   tie_word_embeddings is false: the weights are PROJECTION.weight and PROJECTION.bias; if the file lacks
+//   PROJECTION.bias, `bias` is used
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all);
 
-// Set RoBERTa's positions: only tokens other than padding are counted. The first position has row padding + 1
-// of the table.
+// Number the positions as in RoBERTa: padding tokens are not counted, and the first position uses row
+// `padding` + 1 of the position table.
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
 
 // set the initial distribution of all matrices of the block

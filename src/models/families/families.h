@@ -1,5 +1,5 @@
-// The families of checkpoints that regard reads. Each family has a function that converts its configuration
-// to an Architecture or a DualEncoderConfig. docs/adding-a-family.md explains how to add a family.
+// The model families whose checkpoints regard reads: one function for each, which converts config.json to an
+// Architecture or a DualEncoderConfig. docs/adding-a-family.md explains how to add a family.
 #pragma once
 
 #include <string>
@@ -39,13 +39,13 @@ DualEncoderConfig clip(const ConfigReader& config);
 DualEncoderConfig siglip(const ConfigReader& config);
 
 // Convert a configuration to an Architecture. "model_type" names the family, which must not be a dual
-// encoder. Throws bad_file, naming the file and the key. For an unknown family, the error names the known
-// families and the nearest one.
+// encoder. Throws bad_file, naming the file and the key; for an unknown family, the error also lists the
+// known families and the nearest name.
 Architecture read(const Json& config, const std::string& file);
 
 // Build the network of any family, without weights. Throws the same errors as read().
 std::unique_ptr<Network> build(const Json& config, const std::string& file);
 
-std::vector<std::string> names();  // return the model_type of all families
+std::vector<std::string> names();  // return the supported values of model_type
 
 }  // namespace regard::models::families

@@ -1,6 +1,6 @@
-// RoBERTa (Liu et al. 2019): BERT's encoder with different heads. Positions count only tokens other than
-// padding; the first position has row padding + 1 of the table. XLM-RoBERTa (Conneau et al. 2020) has the
-// same architecture.
+// RoBERTa (Liu et al. 2019) and XLM-RoBERTa (Conneau et al. 2020): BERT's encoder with different heads.
+// Padding tokens are not counted as positions, and the first position uses row pad_token_id + 1 of the
+// position table.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

@@ -16,7 +16,7 @@ ConfigReader side(const ConfigReader& config, const char* name) {
   return {*found, config.file() + ": " + name};
 }
 
-// Set a GPT-2 decoder, its head and the names of its output projection.
+// Set the fields of `all` that describe a GPT-2 decoder and its output projection.
 void set_gpt2(const ConfigReader& config, Architecture& all) {
   if (!config.flag("add_cross_attention", false)) throw config.wrong("add_cross_attention", "true");
   all.hidden = config.size("n_embd");

@@ -216,8 +216,8 @@ class Lexer {
     advance(i + 1);
   }
 
-  // Append the character that an escape sequence represents. `i` is the index of the letter after the
-  // backslash. Return the index of the last character of the sequence.
+  // Append the character that an escape sequence represents, and return the index of the sequence's last
+  // character. `i` is the index of the letter after the backslash.
   std::size_t take_escape(std::size_t i, std::string& text) const {
     static constexpr std::string_view kLetters = "ntrabfv0\\'\"\n", kMeanings{"\n\t\r\a\b\f\v\0\\'\"", 11};
     const std::size_t known = kLetters.find(source_[i]);

@@ -221,7 +221,8 @@ std::u32string letters_of(const std::string& text) {
   return utf8::code_points(text);
 }
 
-// Convert an index to a position. A negative index counts from the end. Returns −1 if it is out of range.
+// Convert an index, which counts from the end if it is negative, to a position. Returns −1 if the index is
+// out of range.
 std::int64_t index_in(std::int64_t index, std::int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? index : -1;

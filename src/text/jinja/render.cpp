@@ -197,7 +197,7 @@ class Renderer {
           .expected("a step other than 0");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // The distance is computed as unsigned, because it can exceed the signed range.
+    // The distance from `begin` to `end` is unsigned, because it can exceed the range of std::int64_t.
     const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
                           static_cast<std::uint64_t>(step > 0 ? begin : end);
     const std::uint64_t stride =
@@ -261,7 +261,7 @@ class Renderer {
     return Flow::on;
   }
 
-  // Bind one name to the value, or several names to its parts.
+  // Bind one name to the value, or several names to the value's items.
   static void bind(Dict& scope, const std::vector<std::string>& names, const Value& value) {
     if (names.size() == 1) return set(scope, names[0], value);
     const List parts = value.items();

@@ -1,7 +1,6 @@
 // Renders a Jinja template as transformers renders chat templates: with trim_blocks, lstrip_blocks and loop
-// controls. An undefined value renders as empty text, and an operation on it fails. Only the part of Jinja
-// that chat templates use is supported. An unsupported feature gives an error that names it: include, import,
-// filter and call blocks, powers, spread arguments, and filters that are not in filters.cpp.
+// controls. Features that chat templates do not use are not supported: include, import, filter and call
+// blocks, powers, spread arguments, and filters that are not in filters.cpp.
 #pragma once
 
 #include <functional>
@@ -16,9 +15,9 @@ namespace regard::text::jinja {
 // two seconds.
 constexpr std::size_t kRenderWork = std::size_t{1} << 30;
 
-// Render `source`. `variables` are the global variables of the template; raise_exception, range, namespace
-// and dict are built in. Errors name the file `name` and the line in the template. Throws bad_file (syntax or
-// type error, unsupported feature, more work than `work`) and invalid_input (raise_exception).
+// Render `source` with the global variables `variables` and the built-in functions raise_exception, range,
+// namespace and dict. Throws bad_file (syntax or type error, unsupported feature, more work than `work`) and
+// invalid_input (raise_exception); errors name the file `name` and the line in the template.
 std::string render(std::string_view source, const std::string& name, Dict variables,
                    std::size_t work = kRenderWork);
 

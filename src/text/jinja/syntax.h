@@ -13,13 +13,13 @@
 namespace regard::text::jinja {
 
 struct Expression {
-  // Each comment shows the template text that the node represents, written with the members that hold its
-  // parts.
+  // Each comment describes the template text that the node represents; the name of a member stands for the
+  // member's value.
   enum class Kind {
     literal,      // value
     name,         // text
     list,         // parts
-    dict,         // {parts[0]: parts[1], parts[2]: parts[3], …}
+    dict,         // mapping: {parts[0]: parts[1], parts[2]: parts[3], …}
     member,       // member of a value: parts[0].text
     item,         // item of a value: parts[0][parts[1]]
     slice,        // slice of a value: parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
@@ -28,9 +28,9 @@ struct Expression {
     test,         // the test `text`: parts[0] is text(parts[1…])
     negated,      // not parts[0]
     minus,        // -parts[0]
-    sign,         // parts[0] text parts[1]; `text` is an arithmetic operator, "~", "and" or "or"
+    sign,         // parts[0] and parts[1] with the operator `text`: arithmetic, "~", "and" or "or"
     comparison,   // chain of comparisons: parts[0] texts[0] parts[1] texts[1] parts[2] …
-    conditional,  // "parts[0] if parts[1] else parts[2]"; parts[2] may be null
+    conditional,  // conditional expression: parts[0] if parts[1] else parts[2]; parts[2] may be null
   };
   Kind kind = Kind::literal;
   std::int64_t line = 1;
@@ -45,8 +45,8 @@ struct Statement;
 using Body = std::vector<std::unique_ptr<Statement>>;
 
 struct Statement {
-  // Each comment shows the template text that the node represents, written with the members that hold its
-  // parts.
+  // Each comment describes the template text that the node represents; the name of a member stands for the
+  // member's value.
   enum class Kind {
     text,         // text
     output,       // value

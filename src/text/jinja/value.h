@@ -1,6 +1,5 @@
 // Values of the template language, with Python's semantics. Strings, lists and mappings are shared and
-// immutable; mappings keep the order of their keys, which are strings. Namespaces are mutable. A value cannot
-// contain a namespace, so there are no cycles and the depth of each value is known.
+// immutable; mappings keep the order of their keys, which are strings.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +28,8 @@ struct Arguments {
 };
 using Function = std::function<Value(const Arguments&)>;
 
+// A mutable value. No value can contain a namespace, so there are no cycles and the depth of each value is
+// known.
 struct Namespace {
   Dict members;
 };
@@ -37,6 +38,7 @@ class Value {
  public:
   static constexpr int kDeepest = 64;  // maximum nesting depth of a value
 
+  // Renders as empty text. Arithmetic with it and subscripts of it throw bad_file.
   struct Undefined {
     std::string name;  // name of the value in messages
   };
@@ -88,7 +90,9 @@ class Value {
     const auto* held = std::get_if<std::shared_ptr<T>>(&held_);
     return held == nullptr ? nullptr : held->get();
   }
-  void hold(const Value& part);  // update depth_ for `part`, which this value contains
+  // Update depth_ for `part`, a value in this list or mapping. Throws bad_file if `part` is a namespace or if
+  // depth_ exceeds kDeepest.
+  void hold(const Value& part);
 
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,

@@ -1,5 +1,5 @@
-// Limits the work of a template, which is untrusted code. Memory and time are counted on the rendering thread
-// before they are used. Without a WorkLimit nothing is counted.
+// Limits the work of a template, which is untrusted code: memory and time are counted on the rendering thread
+// before they are used. Without a WorkLimit, nothing is counted.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ void charge(std::size_t bytes);
 // The same as charge(bytes · count), but the product may exceed the range of std::size_t.
 void charge_product(std::size_t bytes, std::size_t count);
 
-// Add the work of a search for `part` bytes in `whole` bytes.
+// Add the work of a search for a string of `part` bytes in a string of `whole` bytes.
 void charge_search(std::size_t whole, std::size_t part);
 
 }  // namespace regard::text::jinja

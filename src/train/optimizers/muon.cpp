@@ -92,8 +92,8 @@ void Muon::direction(ThreadPool& pool, Slot& slot, const Step& step) {
   });
 }
 
-// Apply the Newton–Schulz iteration to x_ [rows, columns], which moves the singular values towards 1. The
-// Gram matrix is X Xᵀ or, if there are more rows than columns, Xᵀ X, so that it is small.
+// Apply the Newton–Schulz iteration to x_ [rows, columns], which moves the singular values of x_ towards 1.
+// The Gram matrix is the smaller one of X Xᵀ and Xᵀ X.
 void Muon::orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns) {
   constexpr float kA = 3.4445f, kB = -4.775f, kC = 2.0315f;
   constexpr double kSmallestNorm = 1e-7;

@@ -13,8 +13,9 @@
 
 namespace regard::train {
 
-// Return true if Muon updates the weight. This is the case for a matrix of a linear layer in a numbered layer
-// ("encoder.layers.0.…"). AdamW updates embeddings, positions, heads, biases and norms.
+// Return true if Muon updates the weight: a matrix of a linear layer inside a numbered layer, such as
+// "encoder.layers.0". AdamW updates all other weights: embeddings, output layers, biases and normalisation
+// weights.
 bool is_hidden_matrix(const Parameter& parameter);
 
 class Muon : public Optimizer {

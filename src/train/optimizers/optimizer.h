@@ -1,5 +1,5 @@
-// Optimiser: updates trained weights with their gradients. Each method has its own file; make_optimizer()
-// selects the method. Updates are bit-identical for any number of threads.
+// Base class of the optimisers, which update trained weights with their gradients. make_optimizer()
+// constructs the optimiser of a method; updates are bit-identical for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace regard::train {
 struct AdafactorOptions {
   bool scale_parameter = false;  // multiply the learning rate by the root mean square of the weight
   bool relative_step = false;    // use min(0.01, 1 / √step) instead of the learning rate
-  bool warmup_init = false;      // if relative_step is set: use min(1e-6 · step, 1 / √step) instead
+  bool warmup_init = false;      // with relative_step: use min(1e-6 · step, 1 / √step) as learning rate
   double first_moment = 0.0;     // decay of the moving average of updates; 0 means no moving average
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
   double clip_threshold = 1.0;   // maximum root mean square of an update
   double epsilon = 1e-30;        // constant added to squared gradients
-  double smallest_scale = 1e-3;  // if scale_parameter is set: lower bound of the root mean square
+  double smallest_scale = 1e-3;  // with scale_parameter: lower bound of the weight's root mean square
 };
 
 // Options of Muon (muon.h).
@@ -100,8 +100,8 @@ class Optimizer {
     std::int64_t number;  // number of the step, from 1
   };
 
-  // The parameters must outlive this object. Parameters that are not trainable are ignored. `rate_factors`
-  // has one factor per parameter; empty means that all are 1.
+  // The parameters must outlive this object; parameters that are not trainable are ignored. `rate_factors`
+  // contains one factor of the learning rate per parameter; if it is empty, all factors are 1.
   Optimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,
             std::span<const double> rate_factors);
   std::vector<Slot>& slots() { return slots_; }

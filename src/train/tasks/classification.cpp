@@ -70,16 +70,17 @@ class Classification : public EncoderTask {
   }
 
  private:
-  // Encoded rows with their targets: the id of a label, or columns() numbers, for each row.
+  // Encoded rows with their targets. The target of a row is one id in `labels`, or columns() numbers in
+  // `values`.
   struct Part {
     Examples examples;
     std::vector<std::int32_t> labels;
     std::vector<float> values;
   };
   struct Predictions {
-    std::vector<std::int32_t> labels;  // id of each row's label, for single_label
-    std::vector<float> values;         // for problems other than single_label: probabilities, or numbers
-    std::vector<float> probabilities;  // probability of the correct label of each row, for single_label
+    std::vector<std::int32_t> labels;  // id of the predicted label of each row, for single_label
+    std::vector<float> values;         // label probabilities (multi_label) or numbers (regression)
+    std::vector<float> probabilities;  // probability of each of the predicted labels
     double loss = 0, weight = 0;
   };
 
@@ -257,7 +258,7 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     return;
   }
   // There are two metrics for several labels per row: the fraction of rows whose labels are all correct, and
-  // the mean over the labels of F1 = 2 · both / (predicted + true).
+  // the mean F1 of the labels, F1 = 2 · true positives / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;

@@ -104,8 +104,8 @@ Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
   return {trained, trained};
 }
 
-// CLIP's vector of a text is the state of its first end token. If the id of the end token is 2, CLIP uses
-// another rule, so this id is not allowed.
+// CLIP computes the vector of a text from the last hidden state of its first end token. If the id of the end
+// token is 2, CLIP uses another rule, so this id is not allowed.
 Json Contrastive::model_config(const Tokenizers& tokenizers) const {
   const SpecialIds special = special_ids(*tokenizers.target);
   if (special.end < 0 || special.end == 2)

@@ -72,7 +72,7 @@ class ConversationModel : public Task {
     answer(model, resources, report);
   }
   Json generation_config() const override { return generation_; }
-  // The template of the run becomes the default of its checkpoints.
+  // If data.chat_template is set, return the chat template, so that checkpoints contain it as their default.
   std::vector<std::pair<std::string, std::string>> files(const Network&) const override {
     if (config_.data.chat_template.empty()) return {};
     return {{"chat_template.jinja", template_}};

@@ -1,4 +1,4 @@
-// The task "language-model" with data.conversations: train a decoder on the assistant's part of
+// The task "language-model" with data.conversations: train a decoder on the assistant's messages in
 // conversations.
 #pragma once
 

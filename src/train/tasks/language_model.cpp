@@ -67,8 +67,8 @@ data::CorpusReport encode_records(const RunConfig& config, const Tokenizers& tok
   return report;
 }
 
-// Encode the training files one after another. Because each file is encoded separately, no token contains
-// characters of two files, and `sources` gets the number of tokens up to the end of each file.
+// Encode each training file separately, so that no token contains characters of two files. Store the number
+// of tokens up to the end of each file in `sources`.
 void encode_files(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
                   EncodedCorpora& corpora, data::SourceCounter& sources, PlainText& text) {
   std::size_t tokens = 0;
@@ -83,7 +83,7 @@ void encode_files(const RunConfig& config, const text::Tokenizer& tokenizer, Thr
   }
 }
 
-// Read running text in pieces, so that it can be larger than the memory.
+// Read and encode running text in chunks, because the files may be larger than the memory.
 data::CorpusReport encode_text(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
                                EncodedCorpora& corpora, data::SourceCounter& sources) {
   PlainText text(config);

@@ -13,9 +13,9 @@ namespace regard::train {
 const TaskTraits& language_model_traits();
 std::unique_ptr<Task> make_language_model(const RunConfig& config);
 
-// Return the generation_config.json of a folder or, if it has none, the ids of special tokens in its
-// config.json. Checkpoints keep it, so that generation ends at the folder's end tokens. Null if there are
-// neither.
+// Return the generation_config.json of a folder; if it does not exist, the ids of special tokens in
+// config.json; if there are none, null. The result is saved in checkpoints, so that generation ends at the
+// folder's end tokens.
 Json generation_of_folder(const formats::ModelFolder& folder);
 // Return the end tokens that a generation_config.json lists.
 std::vector<std::int32_t> end_tokens_of(const Json& generation);

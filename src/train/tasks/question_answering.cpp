@@ -61,7 +61,7 @@ class QuestionAnswering : public EncoderTask {
     Examples examples;                 // encoded windows, one example per window
     std::vector<std::int32_t> labels;  // two labels for each window: first and last token of the answer
     std::int64_t without_answer = 0;   // number of windows without an answer
-    std::vector<Place> places;         // places of the windows, one per window; only for validation
+    std::vector<Place> places;         // one element per window; only for validation
   };
   // The best span in the windows of a question so far, and the lowest score of "no answer".
   struct Answer {
@@ -73,7 +73,7 @@ class QuestionAnswering : public EncoderTask {
   const std::string& context_of(const data::MarkedQuestion& question) const {
     return contexts_[question.context].text;
   }
-  // Return the index in data.train of the file of a training question.
+  // Return the index, in data.train, of the file that contains a training question.
   std::size_t file_of(std::size_t question) const {
     return static_cast<std::size_t>(std::upper_bound(question_ends_.begin(), question_ends_.end(), question) -
                                     question_ends_.begin());

@@ -24,7 +24,7 @@ struct AnswerWindow {
 };
 
 // Return the windows of a question. The labels mark the first of the given answers, as in transformers'
-// example run_qa.py. Throws usage if the question is so long that a window has no room for the context.
+// example run_qa.py. Throws usage if the question is so long that a window cannot contain any context.
 std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
                                          const data::MarkedQuestion& question, const std::string& context,
                                          const data::WindowSize& size);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr MetricKind kWordErrors{"wer", "WER", 4, false};
 constexpr MetricKind kCharacterErrors{"cer", "CER", 4, false};
-// positions of the model per validation pass; does not affect any result
+// maximum number of frames of the sounds that are transcribed together; does not affect the transcripts
 constexpr std::int64_t kPositionsAtOnce = 4096;
 
 // In a batch for a CTC head, `target` holds the number of frames of each sound, `labels` holds the labels,

@@ -13,7 +13,7 @@ namespace regard::train {
 const TaskTraits& translation_traits();
 std::unique_ptr<Task> make_translation(const RunConfig& config);
 
-// The corpora of a run as pairs of token ids. Sources and targets end with the end token. Validation pairs
+// The corpora of a run as pairs of token ids; sources and targets end with the end token. Validation pairs
 // are stored as text too.
 struct PairData {
   data::PairStore train, valid;
