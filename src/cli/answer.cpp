@@ -17,7 +17,7 @@
 namespace regard::cli {
 namespace {
 
-// maximum size of a text in bytes, equal to that of an input line
+// maximum size of a text in bytes, equal to the maximum size of an input line
 constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;
 
 struct AnswerRequest {
@@ -52,7 +52,7 @@ class AnswerVerb {
                   {request.text_file, -1, static_cast<std::int64_t>(*bad)});
   }
 
-  // Process one line at a time: the windows of a single question already form a batch.
+  // Process one line at a time: the overlapping windows of the text already form a batch for one question.
   void run() {
     work_on_task_lines(request_.task, model_, globals_, done_,
                        {[this](std::string& line) {

@@ -60,9 +60,10 @@ constexpr const char* kFooter =
     "For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
     "--html shows the attention over the spectrogram.";
 
-// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
-// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) for each
-// given layer or head. Default: the map with the highest score of usual_kind(model).
+// Return the attention maps of --kind (default: usual_kind(model)) to draw on the terminal or in --svg: those
+// that --layer and --head name or, if neither is given, the one with the highest score
+// (HeadSummary::telling). If only one of the two is given, the map with the highest score is selected for
+// each given layer or head.
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

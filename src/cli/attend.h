@@ -20,18 +20,18 @@ struct AttendOptions : ViewOptions {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
 
-// Throw usage if an option is given that requires a model that reads text. `reads` names what the model
-// reads.
+// Throw usage if an option for text models is given. `reads` is the input that the model expects instead, for
+// the error message: "images" or "sound".
 void require_no_text_options(const AttendOptions& options, const char* reads);
 
-// Throw usage if --beam is given although the model does not generate the target.
+// Throw usage if --beam is given but the model generates no text (`generates` is false).
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind);
 
-// Add the tokens of the text under the model's tokenizer and under those of --tokenizer.
+// Tokenise the text with the model's tokenizer and with those of --tokenizer, and add the tokens to `view`.
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows: the results with one head ablated at a time, for the heads with
-// the highest scores (--what-if), and the view of the text of --compare.
+// the highest scores (--what-if), and the attention weights for the text given with --compare.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 

@@ -1,4 +1,4 @@
-// Data that the page of attend --html shows in addition to the view.
+// regard attend --html: data that only the HTML page shows.
 #include <fmt/format.h>
 
 #include "base/progress.h"
@@ -12,8 +12,8 @@
 namespace regard::cli {
 namespace {
 
-// Return the view of the text of --compare under the same options. Its target, if the model has one, is
-// generated.
+// Return the attention weights for the text given with --compare, computed with the options of `request`. The
+// target text, if there is one, is generated.
 inspect::View compared_view(const AttendOptions& options, const infer::LoadedModel& opened,
                             const inspect::AttendRequest& request, Globals& globals) {
   inspect::AttendRequest other = request;

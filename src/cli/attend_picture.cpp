@@ -55,7 +55,7 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
   return all;
 }
 
-// Print a grid of the patches with the weight of each, in percent of the total weight.
+// Print a grid of the image patches with the attention weight of each patch, in percent.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;
   map.rows = spec.patch_rows, map.columns = spec.patch_columns, map.weights = weights.weights;

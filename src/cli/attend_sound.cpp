@@ -1,4 +1,4 @@
-// regard attend with a sound model: attention over the times of the sound.
+// regard attend with a sound model: attention over the time axis of the sound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,13 +25,13 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::size_t kMostTimes = 5;  // number of times printed for a query
+constexpr std::size_t kMostTimes = 5;  // maximum number of time points printed for a query
 
 void add_sentence(std::string& text, const std::string& sentence) {
   if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
 }
 
-// Return the names of the keys with the largest attention weights, as "0.42 s 31 %, …".
+// Return the labels of the keys with the largest attention weights, and these weights: "0.42 s 31 %, …".
 std::string largest(std::span<const float> weights, std::span<const std::string> names) {
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -64,8 +64,8 @@ void print_map(const inspect::View& view, const inspect::Map& map) {
         largest(std::span(map.weights).subspan(static_cast<std::size_t>(row) * columns, columns), names));
 }
 
-// Print the attention maps that the options select. Default: of the maps of kind usual_kind(model), the one
-// with the highest HeadSummary::telling.
+// Print the attention maps that the options select. Default: the map with the highest HeadSummary::telling
+// among those of kind usual_kind(model).
 void print_maps(const inspect::View& view, const AttendOptions& options, ModelKind model) {
   const inspect::Kind kind = options.kind.empty() ? usual_kind(model) : *inspect::kind_of(options.kind);
   const bool named = options.all || !options.layers.empty() || !options.heads.empty() || options.average;

@@ -1,5 +1,5 @@
-// --skip-bad: a line that cannot be read gets an empty result, so that line n of the results still belongs to
-// line n of the input. The number of such lines is reported. Without --skip-bad the first such line is an
+// --skip-bad: write an empty result for each line that cannot be read, so that line n of the results still
+// belongs to line n of the input, and report the number of such lines. Default: the first such line is an
 // error.
 #pragma once
 
@@ -34,7 +34,7 @@ class BadLines {
   std::string first_;  // error message of the first skipped line
 };
 
-// Return the result of a skipped line, including its line end. It is an empty line, or JSON {"line": N,
+// Return the output for a skipped line, with a line end: an empty line or, if `json` is set, {"line": N,
 // "error": "…"}.
 std::string skipped_result(bool json, std::int64_t line, const Error& error);
 

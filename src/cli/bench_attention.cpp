@@ -21,8 +21,8 @@ struct AttentionBenchRequest {
   std::string dtype = "f32";
 };
 
-// Queries, keys, values, output and their gradients, each [batch · seq, heads · dim], and the attention
-// problem on them.
+// Attention on random data: queries and outputs [batch · seq, heads · dim], keys and values
+// [batch · seq, kv_heads · dim], and gradients of the same shapes.
 class Workload {
  public:
   Workload(const AttentionBenchRequest& request, std::uint64_t seed)

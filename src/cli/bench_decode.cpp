@@ -82,7 +82,7 @@ double weight_bytes(Network& model) {
 struct Measured {
   std::vector<double> prefill, prefill_processor;  // elapsed and CPU seconds of each prefill
   std::vector<double> steps, processor;            // elapsed and CPU seconds of each decoding step
-  // seconds from the start of prefill to the end of the last step
+  // elapsed and CPU seconds from the start of prefill to the end of the last decoding step
   std::vector<double> whole, whole_processor;
 };
 
@@ -143,9 +143,8 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Return the ratio of the decoding steps' weight bandwidth to the memory read bandwidth. The median of the
-// steps from index `first` on is used. `read_gb_s` is the faster of the memory reads before and after the
-// steps.
+// Return the bandwidth at which a decoding step reads the weights (`bytes`), as a fraction of the memory read
+// bandwidth `read_gb_s`. The time of a step is the median of the steps from index `first` on.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;

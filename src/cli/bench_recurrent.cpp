@@ -15,7 +15,7 @@ namespace {
 struct RecurrentBenchRequest {
   std::string cell = "lstm";
   std::int64_t batch = 32, length = 0, hidden = 0;
-  std::int64_t input = 0;  // features of the input; 0 means the value of `hidden`
+  std::int64_t input = 0;  // number of input features; 0 means the value of `hidden`
 };
 
 struct NamedCell {

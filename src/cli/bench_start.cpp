@@ -34,7 +34,7 @@ Error system_error(const char* what, int code) {
 }
 
 struct Pipe {
-  std::array<int, 2> end{-1, -1};  // descriptors of the read end and the write end
+  std::array<int, 2> end{-1, -1};  // file descriptors of the read end and the write end
   Pipe() {
     if (::pipe2(end.data(), O_CLOEXEC) != 0) throw system_error("cannot create a pipe", errno);
   }

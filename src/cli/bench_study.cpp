@@ -1,5 +1,6 @@
-// regard bench study: the cost of captures and of a head sweep. A capture is compared with a pass without it.
-// A sweep is compared with an ordinary pass with the same metric, and with a pass of the sweep's own code.
+// regard bench study: cost of a capture, compared with a forward pass without it, and of a head sweep,
+// compared with an ordinary forward pass that computes the same metric and with one evaluation of the loss by
+// inspect::loss_of().
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -38,8 +39,8 @@ std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomS
   return ids;
 }
 
-// Return sentences of random tokens. Each has a label at every token except the last. If request.predictions
-// is not 0, only the last request.predictions of these labels are kept.
+// Return sentences of random tokens, in which the label of each token but the last is the next token. If
+// request.predictions is not 0, all but the last request.predictions of these labels are kIgnoredLabel.
 std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBenchRequest& request,
                                                    RandomStream& random) {
   std::vector<inspect::StudyExample> examples;

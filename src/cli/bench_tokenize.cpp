@@ -48,7 +48,7 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
     tokenizer->encode_rows(lines, rows, {.add_special = request.special}, &globals.pool());
     return processor_seconds_now() - begin;
   };
-  const double first_cpu = once();  // CPU time of the first pass, with an empty word cache
+  const double first_cpu = once();  // CPU seconds of the first encoding, with an empty word cache
   double least_cpu = std::numeric_limits<double>::infinity();
   const Timing timing = time_repeatedly([&] { least_cpu = std::min(least_cpu, once()); });
   Json line = bench_line("tokenize", globals);
@@ -59,7 +59,7 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["mb_per_s"] = static_cast<double>(text.size()) / timing.median_ms * 1e-3;
   const auto per_second = [&](double cpu) { return static_cast<double>(text.size()) / cpu * 1e-6; };
-  // rate of the pass with the lowest CPU time (the sum over all threads)
+  // speed of the encoding with the lowest CPU time (the sum over all threads)
   line["cpu_mb_per_s"] = per_second(least_cpu);
   line["first_cpu_mb_per_s"] = per_second(first_cpu);
   line["tokens_per_s"] = static_cast<double>(rows.ids().size()) / timing.median_ms * 1e3;

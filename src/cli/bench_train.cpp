@@ -15,8 +15,8 @@ struct TrainBenchRequest {
   std::int64_t steps = 50;
 };
 
-// Counts the floating-point operations of the matrix products of a step, forward and backward: 6 per weight
-// and token. The products of queries with keys and of attention weights with values are not counted.
+// Counts the floating-point operations of the matrix products in a training step, forward and backward: 6 per
+// weight and token. The products of queries with keys and of attention weights with values are not counted.
 class Operations {
  public:
   explicit Operations(Network& model) {
@@ -32,7 +32,7 @@ class Operations {
                                 name.find("cross_attention.value") != std::string::npos;
       (reads_source ? source_ : target_) += weights;
     }
-    // the output projection is counted even if its weight is tied
+    // count the output projection even if its weight is tied to the token embedding
     target_ += static_cast<double>(model.vocabulary() * model.hidden_size());
   }
   double of(const train::StepResult& step) const {

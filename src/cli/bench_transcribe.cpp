@@ -23,7 +23,7 @@ struct TranscribeBenchRequest {
   std::int64_t prompt = 4, generated = 100, repetitions = 5;
 };
 
-// One window of noise, which is transcribed repeatedly.
+// Transcribes noise of the model's input length (Whisper: 30 seconds) repeatedly.
 class Transcription {
  public:
   Transcription(const TranscribeBenchRequest& request, Globals& globals)
@@ -61,7 +61,7 @@ class Transcription {
   double seconds() const {
     return static_cast<double>(processor_.samples) / static_cast<double>(processor_.rate);
   }
-  Repetitions features, encoder, decoder, whole;  // times of the parts of once()
+  Repetitions features, encoder, decoder, whole;  // times measured by once()
 
  private:
   Tensor encode(const Tensor& values) {

@@ -81,7 +81,7 @@ class CaptionVerb {
     }
   }
 
-  // `number` is the index of the image in its file, from 1; 0 if it is the only one.
+  // `number` is the index of the image in its file, from 1; 0 if the file contains only one image.
   void write(const std::string& file, std::size_t number, const std::vector<infer::Hypothesis>& captions) {
     if (globals_.json) {
       Json json{{"file", file}};

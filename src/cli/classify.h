@@ -28,13 +28,13 @@ struct ClassifyRequest {
   std::optional<tasks::Scores> wanted_scores() const;
 };
 
-// If the request names files to classify (more than one, or one that `is_input` recognises), call `classify`
-// for each and return true. Return false if its only file is a list of such files, one per line, or "-".
+// If there are several files or `is_input` accepts the only one, call `classify` for each file and return
+// true. Otherwise return false: the only file is "-" or a list of files, one per line.
 bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
                           const std::function<void(const std::string&)>& classify);
 
 // Print the best labels of one input: request.top of them, or all with a score above request.threshold.
-// `about` holds the members that describe the input in JSON.
+// `about` contains the JSON members that describe the input.
 void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
                   std::span<const float> scores, bool as_json);
 

@@ -23,7 +23,7 @@ struct ContextOptions {
   bool vectors = false;
 };
 
-// Read lines of a file: SENTENCE, or SENSE, a tab and SENTENCE.
+// Read the sentences of a file. Each line is a sentence, or the name of a sense, a tab and a sentence.
 void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& sentences) {
   LineReader reader(path);
   std::string line;

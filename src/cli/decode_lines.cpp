@@ -66,7 +66,7 @@ class LineDecoder : public infer::Listener {
     bad_lines_.report(quiet_);
   }
 
-  // A request id is the line index << kPartBits | part index.
+  // A request id is the line index << kPartBits | index in Line::parts.
   void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
     Line& line = lines_[static_cast<std::size_t>((id >> kPartBits) - first_)];
     line.parts[id & kPartMask].hypotheses = std::move(hypotheses);
@@ -79,7 +79,7 @@ class LineDecoder : public infer::Listener {
 
   // A whole line or, with --sentences, one sentence of it.
   struct Part {
-    std::string space;  // white space that follows the part in the line
+    std::string space;  // white space after this text in the line
     std::vector<std::int32_t> prompt;
     AttendedInput attended;  // argument of attend_written(); set only with --attend
     std::vector<Hypothesis> hypotheses;
@@ -88,7 +88,7 @@ class LineDecoder : public infer::Listener {
     std::string text;
     std::vector<Part> parts;
     UnseenWords::Report words;
-    std::size_t open = 0;          // number of parts that are not finished
+    std::size_t open = 0;          // number of elements of `parts` not decoded yet
     std::optional<Error> skipped;  // error of the line if it was skipped
 
     bool done() const { return open == 0; }
@@ -104,7 +104,7 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      // an empty line is done: its result can be written now
+      // an empty line needs no decoding: its result can be written now
       if (!lines_.empty() && lines_.front().done()) return;
     }
   }
@@ -184,8 +184,8 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // Return true if line ends in results are kept. They are kept for a line typed on a terminal or a single
-  // line, because results then need not match line numbers.
+  // Return true if line ends in results are not escaped: the input was typed on a terminal or is a single
+  // line, so that line numbers of the output need not match those of the input.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
@@ -245,7 +245,7 @@ class LineDecoder : public infer::Listener {
   LineReader reader_;
   infer::Scheduler scheduler_;
   std::deque<Line> lines_;   // lines that are being decoded or not yet written
-  std::uint64_t first_ = 0;  // index of lines_.front(), counted from 0
+  std::uint64_t first_ = 0;  // index of lines_.front() in the input, counted from 0
   bool ended_ = false;
   std::exception_ptr failure_;
 };

@@ -11,18 +11,19 @@ namespace regard::cli {
 
 struct DecodingOptions {
   ProbeOptions probes;
-  // folder of the model and of the adapter; input and output file: "-" or empty means standard input or
-  // output
+  // folders of the model and of the adapter; paths of the input and output file, where "-" or empty means
+  // standard input or output
   std::string model, adapter, input = "-", output;
   SearchFlags search;
   TextFlags text;
   bool log_probabilities = false;  // print the log-probability of each token, in JSON
   bool truncate = false;           // truncate inputs longer than the model's maximum length
   bool sentences = false;          // decode each sentence of a line separately
-  // give an empty result to lines that cannot be read, instead of ending with an error
+  // write an empty result for a line that cannot be read, instead of ending with an error
   bool skip_bad = false;
-  bool single_as_is = false;  // keep line ends in the result of a typed or single line
-  std::string before;         // text prepended to each source
+  // do not escape line ends as \n and \r in the result of a line typed on a terminal or of the only line
+  bool single_as_is = false;
+  std::string before;  // text prepended to each source
 };
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options);
@@ -36,15 +37,13 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// Return model.read(text). Errors that it throws get `place` as their location.
+// Return model.read(text, truncate). Add the location `place` to its errors.
 ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
-// Decode the lines of options.input. Lines that have already arrived are decoded together; a single line
-// does not wait for others. Results go to options.output in input order: one line per input line or, with
-// --n-best in plain text, per hypothesis. Line ends in a result are escaped as \n and \r, unless
-// options.single_as_is is set and the line was typed on a terminal or is the only one. A line that cannot be
-// decoded is skipped with options.skip_bad; otherwise the results of the lines before it are written and its
-// error is thrown.
+// Decode the lines of options.input as they arrive, several at a time if available, and write the results to
+// options.output in input order: one line per input line or, with --n-best in plain text, per hypothesis.
+// Throws the error of the first line that cannot be decoded, after the results of the lines before it are
+// written, unless options.skip_bad is set.
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals);
 

@@ -35,8 +35,8 @@ struct DemoOptions {
   std::int64_t steps = 2900;  // number of training steps; they take about a minute on two cores
 };
 
-// Return the folder for the phrasebook, next to the run folder. It holds two pairs of text files that
-// `regard train` can read.
+// Return the path of the phrasebook's folder, which is next to the run folder and contains two pairs of text
+// files that `regard train` can read.
 std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
@@ -98,7 +98,7 @@ void write_phrasebook(const std::filesystem::path& folder) {
 }
 
 void export_phrasebook(const DemoOptions& options, const Globals& globals) {
-  // build the phrasebook before the folder, so that nothing is computed between two writes
+  // build the phrasebook first, so that the temporary folder exists only while files are written
   demo::phrasebook();
   AtomicFolder folder(options.exported);
   write_phrasebook(folder.temporary());
@@ -207,7 +207,7 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  // score of the held-out sentences from articles about attention, which are also counted in `kinds`
+  // score of the example sentences of texts about attention; `kinds` also includes these sentences
   Score articles;
 };
 

@@ -215,8 +215,9 @@ class EmbedVerb {
   Globals& globals_;
   tasks::EmbedOptions options_;
   std::unique_ptr<VectorSource> source_;
-  std::optional<ModelProbes> probes_;  // probes of the local model; empty if the model is on a server
-  // inputs that were read but not computed yet; waiting_ holds their texts
+  // applies --ablate, --intervene and --attend to the local model; empty if the model is on a server
+  std::optional<ModelProbes> probes_;
+  // inputs that were read but whose vectors are not computed yet; waiting_ contains their texts
   std::vector<tasks::Input> inputs_;
   std::vector<std::string> waiting_, texts_;
   std::vector<float> all_;  // vectors [line_, size] if request_.collects()

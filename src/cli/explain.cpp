@@ -36,8 +36,8 @@ struct ExplainVerbRequest {
 // Maximum number of tokens for which all rows and columns are shown without --full.
 constexpr std::int64_t kMostShown = 64;
 
-// Return a step as JSON. At most `most` rows and columns are written; if the matrix is larger, "shown" holds
-// the numbers of rows and columns written.
+// Return one step of the attention computation as JSON, with at most `most` rows and columns of its matrix.
+// If the matrix is larger, "shown" contains the numbers of rows and columns in the JSON.
 nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   const std::int64_t height = std::min(step.value.rows(), most), width = std::min(step.value.columns(), most);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -70,7 +70,8 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
 // unless `full` is set.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
-  // The lines are a heading, one line per token, the sum, one line per token, and the result.
+  // The lines are a heading, the score of each token, the softmax sum, the weighted value of each token, and
+  // the result.
   const std::int64_t shown = full ? tokens : std::min(tokens, kMostShown);
   for (std::int64_t i = 0; i < std::ssize(lines); ++i) {
     const std::int64_t token = i <= tokens ? i - 1 : i - tokens - 2;

@@ -57,8 +57,8 @@ class LayerProbe : public Probe {
 };
 
 struct Side {
-  std::string name;  // name of the stack: "encoder" or "decoder"
-  // tokens of the stack; `sources`: tokens that cross-attention attends to
+  std::string name;  // "encoder" or "decoder"
+  // tokens of the encoder or decoder; `sources`: tokens that its cross-attention attends to
   std::vector<std::string> tokens, sources;
 };
 
@@ -142,8 +142,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Print the formula of the last step of a post-norm layer. Its numbers are left out, because no probe point
-  // reports x, the preceding norm's output with gain and bias.
+  // Print the last residual sum of a post-norm layer as a formula without numbers, because no probe point
+  // reports LN(x), the output of the preceding layer norm with gain and bias.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");

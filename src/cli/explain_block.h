@@ -10,13 +10,16 @@
 namespace regard::cli {
 
 struct BlockRequest {
-  std::string model, text, target, query;  // `target`: text of the decoder; if empty, it is generated
+  // `target`: text of the decoder; if empty, it is generated. `query`: token to explain, by index or text; if
+  // empty, the last token
+  std::string model, text, target, query;
   std::int64_t layer = 0;
 };
 
-// Return the explanation for each stack (encoder, decoder) of the model that has the layer. `query` selects a
-// token of the last stack, by number or text. Default: the last token. Throws usage if no stack has the layer
-// or no token matches, invalid_input if the text is too long, and the errors of inspect::pass_input().
+// Return the explanation of layer request.layer in the encoder, in the decoder, or in both. If both have the
+// layer, request.query selects a token of the decoder, and the encoder's last token is explained. Throws
+// usage if the model has no such layer or no token matches, invalid_input if the text is too long, and the
+// errors of inspect::pass_input().
 std::string block_text(const BlockRequest& request, ThreadPool& pool);
 
 }  // namespace regard::cli

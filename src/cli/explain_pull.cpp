@@ -34,8 +34,8 @@ std::string nearest(const std::vector<float>& vector, const std::string& word, T
   return names;
 }
 
-// Return true if the token is a word of the table. Punctuation is not a word, and unknown words have random
-// vectors.
+// Return true if vectors::shipped_vectors() contains the token in lower case. Only such tokens are described,
+// because others may have random vectors.
 bool is_known(const std::string& token) {
   return vectors::shipped_vectors().find(lower_case(token)).has_value();
 }

@@ -72,7 +72,7 @@ class HeadProbe : public Probe {
   std::string side_;
   std::int64_t layer_;
   std::string point_;
-  std::set<std::string> layers_;  // attention weights of all layers of the side
+  std::set<std::string> layers_;  // probe points of the attention weights, one per layer
   std::map<std::string, Tensor> seen_;
 };
 
@@ -147,8 +147,8 @@ std::vector<std::string> spellings(const std::string& token) {
   return all;
 }
 
-// Return the spelling of `token` in the table, and copy its vector to `row`; "" if the table does not have
-// it.
+// Copy the vector of the first of spellings(token) that `table` contains to `row`, and return that spelling.
+// Return "" if there is none.
 std::string find_vector(const vectors::WordVectors& table, const std::string& token, float* row) {
   for (const std::string& spelling : spellings(token))
     if (table.vector_of(spelling, row)) return spelling;
@@ -168,8 +168,8 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
   }
 }
 
-// Add the program's own vectors. A token that is not among them gets a random vector of the same length,
-// which depends on its spelling in lower case.
+// Add the vectors of vectors::shipped_vectors(). A token without a vector there gets a random vector that
+// depends only on the token in lower case.
 void add_shipped_vectors(ExplainInput& input) {
   const vectors::WordVectors& table = vectors::shipped_vectors();
   input.vectors = Tensor::zeros({std::ssize(input.tokens), table.size()});

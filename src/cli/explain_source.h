@@ -1,6 +1,6 @@
-// Input of `regard explain`. Tokens are the words and punctuation of the text, or the tokens of a tokenizer
-// file. Vectors are the program's trained vectors, the vectors of a file, or invented vectors. With --model,
-// both are taken from one attention head of a model.
+// Input of `regard explain`: tokens (the words and punctuation of a text, or the tokens of a tokenizer) and
+// their vectors (built into the program, loaded from a file, or invented). With --model, both come from one
+// attention head of a model.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct ExplainSource {
 struct Explained {
   ExplainInput input;
   ExplainOptions options;
-  bool shipped = false;  // true if the vectors are the program's trained ones
+  bool shipped = false;  // true if the vectors are those of vectors::shipped_vectors()
   Tensor model_weights;  // attention weights computed by the model, for comparison; undefined without a model
 };
 

@@ -83,7 +83,7 @@ class FillVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Filler filler_;
-  std::vector<tasks::Input> inputs_;  // inputs that were read but not run yet
+  std::vector<tasks::Input> inputs_;  // inputs that were read but not processed yet
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };

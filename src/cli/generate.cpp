@@ -39,8 +39,8 @@ class TextStreamer : public infer::Listener {
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
-  // Write the text that is not written yet. Without a beam, that is the text since the last call of token(),
-  // which is not called for the last token. With a beam, it is the whole text.
+  // Write the rest of the text; with a beam, this is the whole text. Without a beam, it includes the last
+  // token, for which token() is not called.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
     show(stream_.finish(hypotheses.at(0)) + "\n");
     written_ = std::move(hypotheses[0].tokens);
@@ -109,9 +109,9 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (stop_signal() == 0) output.finish();
 }
 
-// Return the conversation of --chat as a JSON list of messages. Its value is a text, the name of a ".json"
-// file that contains the text, or "-" for standard input. The text is a list of messages in JSON, or one
-// message of the user. A --system message is put first.
+// Return the conversation of --chat as a JSON list of messages, preceded by the --system message. --chat is
+// the conversation itself, the name of a ".json" file or "-" for standard input; the conversation is a JSON
+// list of messages or the text of one user message.
 Json conversation_of(const GenerateOptions& options) {
   std::string text = *options.chat;
   std::string name = "the conversation";

@@ -25,7 +25,7 @@ namespace {
 // maximum size of a response's header and body in bytes
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;
 constexpr std::size_t kMostKey = 4096;
-constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error that is parsed as JSON
+constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error body parsed as JSON
 constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
 constexpr int kPatience = 900'000;      // maximum milliseconds to wait for the server to send or accept bytes
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
@@ -65,7 +65,8 @@ Json error_json(const std::string& body) {
   return Json::parse(body, nullptr, false);
 }
 
-// Return the message in the body of an error, in any of the forms that the server uses.
+// Return the message of an error body: {"error": TEXT} or {"error": {"message": TEXT}}. For a body without
+// "error", returns its first 500 bytes.
 std::string message_of(const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
@@ -250,8 +251,8 @@ HttpClient::Response HttpClient::exchange(const std::string& request) {
   return exchange(request);
 }
 
-// Keep only the warnings of interventions that every response so far names. If an intervention changes
-// nothing in one request, it may still change the result of another one.
+// Keep only the warnings that this response contains too: an intervention without effect in one request may
+// change the result of another.
 void HttpClient::keep_warnings(const Json& response) {
   std::vector<inspect::InterventionWarning> now;
   if (response.is_object() && response.contains("warnings")) now = inspect::warnings_in(response["warnings"]);

@@ -30,14 +30,14 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Send the body and return the response's JSON. Waits and repeats the request while the server is busy or
-  // loading (429, 503). If the server refuses the request (4xx), throws an error of the kind named in the
-  // response: invalid_input for a wrong input, otherwise usage or resource_exhausted. Throws io if the server
-  // fails, cannot be reached or sends a malformed response; Stopped after a stop signal.
+  // Send the body and return the response's JSON; while the server is busy or loading (429, 503), wait and
+  // repeat the request. If the server refuses the request (another 4xx status), throws an error of the kind
+  // named in the response: invalid_input, resource_exhausted or usage. Throws io if the server fails, cannot
+  // be reached or sends a malformed response, and Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
-  // Call post(), and `read` with the JSON of the response. Also throws io if a member that `read` requires is
-  // missing or has another type.
+  // Call post() and return the result of `read` for the response's JSON. Also throws io if a member that
+  // `read` requires is missing or has another type.
   template <class Read>
   auto post(const std::string& path, const Json& body, const Read& read) {
     const Json json = post(path, body);

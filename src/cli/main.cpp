@@ -47,8 +47,8 @@ void check_verb(CLI::App& app, int argc, char** argv) {
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
 }
 
-// Return an error message with the arguments that no option takes, in the order in which they were given.
-// CLI11's own message lists them in reverse order.
+// Return the message of `error`. Unexpected arguments are listed in command-line order, because CLI11's own
+// message reverses them.
 std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> extra = app.remaining(true);
@@ -68,8 +68,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return 2;
 }
 
-// Parse the arguments and run the command. The library does not name options, so the remedy of the option
-// --truncate is added here, for the commands that have it.
+// Parse the arguments and run the command. If a text is too long and the command has --truncate, add this
+// option to the error's remedy; the library does not know the options.
 void run_verb(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

@@ -21,7 +21,7 @@ class MemoryBandwidth {
     std::fill_n(memory_.get(), kBytes / 4, 1.0f);
   }
 
-  // Return the GB/s of one pass over 512 MiB, timed with `clock`.
+  // Return the GB/s of one sequential read of 512 MiB, timed with `clock`.
   double once(ThreadPool& pool, double (*clock)() = seconds_now) {
     constexpr std::int64_t kPiece = kBytes / 4 / kPieces;
     const double begin = clock();

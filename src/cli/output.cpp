@@ -25,12 +25,14 @@ constexpr const char* kName = "standard output";
 }  // namespace
 
 void prepare_standard_streams() {
-  // Open each descriptor in the wrong direction on purpose, so that using it fails with EBADF.
+  // Standard input is opened for writing and standard output for reading, so that using them fails with
+  // EBADF.
   constexpr std::array kFlags{O_WRONLY, O_RDONLY, O_WRONLY};
   for (std::size_t descriptor = 0; descriptor < kFlags.size(); ++descriptor) {
     if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) continue;
     if (::open("/dev/null", kFlags[descriptor]) < 0) ::open("/", O_RDONLY | O_DIRECTORY);
   }
+  // Failed writes then return an error, so that partly written files can be removed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -54,7 +56,7 @@ void finish_results() {
 void end_by_closed_pipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // reached only if the signal is blocked
+  std::_Exit(128 + SIGPIPE);  // reached only if SIGPIPE is blocked
 }
 
 void print_warning(std::string_view warning) noexcept {

@@ -1,5 +1,5 @@
-// Standard streams of the program. Results go to standard output; a failed write is an error. Messages go to
-// standard error; failed writes are ignored.
+// Standard streams of the program: results go to standard output, where a failed write is an error, and
+// messages to standard error, where failed writes are ignored.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 
 namespace regard::cli {
 
-// Call this first. If one of the descriptors 0, 1 and 2 is closed, it is opened on /dev/null, so that no
-// file opened later gets its number. Reading such a standard input or writing such a standard output still
-// fails with EBADF. Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe fails with EPIPE, and one beyond
-// the file size limit (ulimit -f) with EFBIG, so that partly written files can be removed.
+// Call this first: it opens closed standard streams on /dev/null, so that no file opened later gets the
+// descriptor 0, 1 or 2; using a closed standard input or output still fails with EBADF. Ignores SIGPIPE and
+// SIGXFSZ: a write to a closed pipe fails with EPIPE, and one beyond the file size limit (ulimit -f) with
+// EFBIG.
 void prepare_standard_streams();
 
 // Write to standard output, buffered. Throws io, ClosedPipe if the reader closed the pipe, and Stopped if a

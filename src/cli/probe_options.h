@@ -31,28 +31,30 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 
 using inspect::usual_kind;
 
-// Print a warning for each intervention that changed nothing, after the last pass. `edits` may be null.
+// Print a warning for each intervention that changed nothing; call this after the last forward pass. `edits`
+// may be null.
 void warn_of_unused(const inspect::EditedPass* edits);
 
 class ModelProbes {
  public:
-  // Throws usage if --ablate or --intervene is malformed or names a place that does not exist, and io if the
-  // --attend file cannot be written. `model` must outlive the object.
+  // `model` must outlive the object. Throws usage if --ablate or --intervene is malformed or names a head,
+  // layer or probe point that the model does not have, and io if the --attend file cannot be written.
   ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool);
 
   // Return the probe that ablates heads and applies interventions; null if there are none. This object owns
   // it.
   Probe* probe() const { return edits_ ? edits_.get() : ablation_.get(); }
-  // Copy the ablated heads and the interventions to the request, so that its attention weights are those of a
-  // pass with these changes.
+  // Copy the ablated heads and the interventions to the request, so that the attention weights are computed
+  // with them.
   void add_to(inspect::AttendRequest& request) const;
 
-  // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line
-  // for an input that is not run. finish() moves the file to its final name.
-  bool attends() const { return file_.has_value(); }
+  bool attends() const { return file_.has_value(); }  // true with --attend
+  // Write one line per input, in input order, to the --attend file: inspect::to_json(view), or an empty line
+  // for an input without attention weights.
   void write(const inspect::View& view);
   void write_nothing();
-  // Call after the last input. After a stop signal, an existing file stays unmodified.
+  // Call this after the last input. Prints the warnings of warn_of_unused() and moves the --attend file to
+  // its final name; after a stop signal, an existing file of this name stays unmodified.
   void finish();
 
  private:

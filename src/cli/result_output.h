@@ -11,8 +11,8 @@ namespace regard::cli {
 
 class ResultOutput {
  public:
-  // "" and "-" are standard output. A file is written completely by finish() (see AtomicFile); without
-  // finish() no file is written. Throws io.
+  // Direct the output to the file `path`, which only finish() creates (see AtomicFile), or to standard output
+  // if `path` is "" or "-". Throws io.
   explicit ResultOutput(const std::string& path);
 
   void write(std::string_view text);

@@ -107,9 +107,9 @@ void configure_malloc() {
   // over all arenas, and the resident memory grows for a long time.
   constexpr int kArenas = 2;
   ::mallopt(M_ARENA_MAX, kArenas);
-  // By default, glibc raises the first threshold to the size of the largest freed block, up to 32 MiB, and
-  // the second to twice that size. Later blocks below the first threshold are placed in an arena, which keeps
-  // their memory after they are freed.
+  // By default, glibc raises M_MMAP_THRESHOLD to the size of the largest freed block, up to 32 MiB, and
+  // M_TRIM_THRESHOLD to twice that size. Later blocks below M_MMAP_THRESHOLD are placed in an arena, which
+  // keeps their memory after they are freed.
   constexpr int kThreshold = 1 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kThreshold);
   ::mallopt(M_TRIM_THRESHOLD, kThreshold);

@@ -69,7 +69,7 @@ class ServerLines {
   }
 
  private:
-  // A whole line or, with --sentences, one sentence of it.
+  // Text of one server input: a whole line or, with --sentences, one sentence.
   struct Part {
     std::string text, space;
     Json hypotheses = Json::array();
@@ -117,7 +117,7 @@ class ServerLines {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::invalid_input) throw;
       // The server refused one of the lines. Send each line in a separate request, so that the results of the
-      // lines before it are written.
+      // lines before the refused one are written.
       for (Line& line : lines_) ask_alone(line);
     }
     for (Line& line : lines_) write(line);
@@ -147,7 +147,7 @@ class ServerLines {
       if (results.size() != count) throw client_.malformed();
       for (std::size_t i = 0; i < count; ++i) asked[first + i]->hypotheses = std::move(results[i]);
     }
-    // Drop parts without tokens, as decoding without a server does.
+    // Remove texts without tokens, as decoding without a server does.
     for (Line& line : lines)
       std::erase_if(line.parts, [](const Part& part) { return part.hypotheses.empty(); });
   }

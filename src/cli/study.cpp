@@ -1,4 +1,4 @@
-// regard study: measure the effects of a model's parts on texts, images and sounds.
+// regard study: measure the effects of a model's heads and layers, on texts, images or sounds.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ struct StudyOptions {
   std::size_t rows = 40;
 };
 
-// Add the options of this command to an error of the library, which names settings only.
+// If the library reports a missing setting, add the option that sets it as the error's remedy.
 void add_options(Error& error, const std::string& view) {
   const std::pair<const char*, const char*> options[] = {{"data", "DATA"},
                                                          {"data or text", "DATA or --text"},

@@ -22,9 +22,9 @@ struct LineWork {
   std::function<void(const Error& error)> skip;
 };
 
-// Process the lines of `input`, a path or "-" (see LineReader), until their end or a stop signal. If take()
-// throws and bad_lines does not skip the line, the results of the lines before it are written and the error
-// is rethrown.
+// Process the lines of `input`, a path or "-" (see LineReader), until the end of the input or a stop signal.
+// If take() throws and bad_lines does not skip the line, the results of the lines before it are written and
+// the error is rethrown.
 void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines);
 
 // Escape line ends as \n and \r, so that a result is one line.

@@ -14,12 +14,13 @@ namespace regard::cli {
 struct TaskRequest {
   std::string model, adapter, input = "-";
   bool cut = false;
-  bool skip_bad = false;  // give an empty result to lines that cannot be read
+  bool skip_bad = false;  // write an empty result for each line that cannot be read
   std::int64_t most_tokens = 0;
   ProbeOptions probes;
 };
 
-// Add MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend and, if `cuts` is set, --truncate.
+// Add the options of `request` to a command (MODEL, FILE, --max-tokens, --attend and others); --truncate only
+// if `cuts` is set.
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 
 // A model prepared for inference, with its --ablate and --attend options applied.
@@ -41,8 +42,8 @@ class TaskModel {
   std::optional<ModelProbes> probes_;
 };
 
-// Call work_on_lines() on request.input with request.skip_bad. Sets work.skip: a skipped line gets an empty
-// result and, with --attend, an empty line. It is counted in `lines`.
+// Call work_on_lines() on request.input with request.skip_bad. Sets work.skip: for a skipped line, it
+// increments `lines` and writes an empty result and, with --attend, an empty line of attention weights.
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);
 

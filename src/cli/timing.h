@@ -35,7 +35,7 @@ inline Timing summarise(std::vector<double> seconds) {
 struct Repetitions {
   std::vector<double> elapsed, processor;
 
-  // Run body() `calls` times and add the seconds of one call.
+  // Run body() `calls` times and append the mean elapsed and CPU seconds of one call.
   template <class Body>
   void time(Body&& body, int calls = 1) {
     const double before = processor_seconds_now();

@@ -65,8 +65,8 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// Return the n best segmentations of a line: as one line of score and ids for each, or as a single line of
-// JSON.
+// Return the n best segmentations of a line: as text, one line "SCORE<tab>IDS" for each; as JSON, one line
+// for all.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;
@@ -78,10 +78,9 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const T
   return as_json ? line_of({{"ways", all}}) : lines;
 }
 
-// Read the lines that have arrived, at most a batch, and call `work(line, place)` for each on the pool.
-// `work` returns the text to print. Results keep the order of the lines. With options.skip_bad, a line that
-// cannot be read is skipped; otherwise the results of the lines before it are written and its error is
-// thrown.
+// Call `work(line, place)` on the pool for each input line, in batches of lines that have already arrived,
+// and write the returned texts in input order. With options.skip_bad, lines with errors are skipped;
+// otherwise the first error is thrown after the results of the lines before it are written.
 template <class Work>
 void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   BadLines bad_lines(options.skip_bad);

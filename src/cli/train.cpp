@@ -69,7 +69,7 @@ void set_threads(Globals& globals, const distributed::Ranks& ranks) {
     print_message("{} ranks, {} of them on this host; {}\n", ranks.size(), ranks.local_size(), share.text());
 }
 
-// Train. If the system cannot read or write a file, add to the error the command that resumes the run.
+// Train. If the run folder already exists, add the command that resumes the run to an io error.
 train::RunResult train_alone(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
                              bool resume, distributed::Ranks& ranks) {
   try {
@@ -129,8 +129,8 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}\n", line.dump());
   }
   if (!globals.quiet) show_end(config, result, screen);
-  // close the connections last: mpirun may end the other processes as soon as one process has ended with the
-  // code of a signal
+  // close the connections last: mpirun may kill the other processes as soon as one process exits with 128 +
+  // signal
   ranks->close();
 }
 

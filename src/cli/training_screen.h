@@ -1,7 +1,6 @@
-// Progress of a training run on standard error. On a terminal, a few lines are redrawn: step, loss, speed,
-// time left, learning rate, the last validation and its sample. Otherwise a line is printed at intervals.
-// The environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds, above 0. Default: 60.
-// Failed writes are ignored.
+// Progress of a training run on standard error; failed writes are ignored. On a terminal, a few lines are
+// redrawn (step, loss, speed, time left, learning rate, the last validation and its sample); otherwise a line
+// is printed at intervals.
 #pragma once
 
 #include <optional>
@@ -15,6 +14,8 @@ namespace regard::cli {
 
 class TrainingScreen : public train::Listener {
  public:
+  // The environment variable REGARD_PROGRESS_SECONDS sets the seconds between printed lines, above 0.
+  // Default: 60.
   explicit TrainingScreen(bool quiet);
 
   // from this call on, signals do not terminate the process, but make stop() return true
@@ -36,7 +37,7 @@ class TrainingScreen : public train::Listener {
   double interval_;  // seconds between two printed lines
   double first_fraction_ = -1;
   train::StepReport last_;       // report of the last step
-  std::string last_validation_;  // text of the last validation; "" before the first one
+  std::string last_validation_;  // loss and metrics of the last validation; "" before the first one
   std::optional<train::Sample> sample_;
   Stopwatch since_start_, since_line_;
   std::optional<ProgressBar> bar_;

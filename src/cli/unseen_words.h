@@ -14,17 +14,16 @@ namespace regard::cli {
 
 class UnseenWords {
  public:
-  // `model` is a run folder or one of its checkpoints. For any other folder, no word is reported. `tokenizer`
-  // is the tokenizer of the model's source texts; it must outlive this object. If `quiet` is true, nothing is
-  // printed.
+  // `model` is a run folder or one of its checkpoints; for any other folder, no word is reported.
+  // `tokenizer`, the tokenizer of the model's source texts, must outlive this object.
   UnseenWords(const std::string& model, const text::Tokenizer& tokenizer, bool quiet);
 
   struct Report {
     std::vector<std::string> unseen;      // words that occur in no training sentence
     std::vector<std::string> other_case;  // words that occur only with other capitalisation
   };
-  // Report the words of `text`. Words that were not printed before are printed to stderr, at most 20 in all.
-  // The first time, a hint is printed too.
+  // Return the unseen words of `text`, and print those not printed before to stderr, at most 20 over all
+  // calls. A hint is printed the first time for each of the two lists.
   Report of(const std::string& text);
 
  private:
@@ -32,7 +31,7 @@ class UnseenWords {
 
   std::optional<infer::TrainingWords> words_;
   const text::Tokenizer& tokenizer_;
-  bool quiet_;
+  bool quiet_;                               // print nothing
   std::unordered_set<std::string> printed_;  // words printed so far
   std::unordered_set<std::string> hints_;    // hints printed so far
 };

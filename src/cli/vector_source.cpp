@@ -34,7 +34,7 @@ class SentenceSource : public VectorSource {
   std::optional<tasks::Embedder> embedder_;
 };
 
-// Computes the vectors of the texts or images of a dual encoder.
+// Computes text or image vectors with a dual encoder.
 class ImageTextSource : public VectorSource {
  public:
   ImageTextSource(const std::string& folder, const std::filesystem::path& adapter, bool images,

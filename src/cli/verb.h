@@ -32,13 +32,13 @@ void add_globals(CLI::App& verb, Globals& globals);
 // Add --quantize and --precision to a command that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
-// stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A command that can
-// stop between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 +
-// signal. With stop_writing, a signal also aborts the writing of output files, and existing files stay
-// unmodified. Use go_on_writing if the command still writes files after a signal; a second signal, more than
-// a second later, then ends the process at once.
+// Effect of a stop signal (SIGINT, SIGTERM, SIGHUP) on output files. With stop_writing, writing is aborted
+// and existing files stay unmodified; with go_on_writing, writing continues, and a second signal, more than a
+// second later, ends the process at once.
 enum class AtSignal { stop_writing, go_on_writing };
+// From this call on, stop signals do not end the process; the command must poll stop_signal().
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
+// Return the last received stop signal, or 0. After a signal, main() exits with code 128 + signal.
 int stop_signal();
 
 // Thrown if a stop signal ends a command early; main() then exits with code 128 + signal.

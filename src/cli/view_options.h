@@ -18,11 +18,11 @@ struct ViewOptions {
   bool average = false, values = false, parameters = false, full = false;
 
   inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
-  // Add the selection to a request.
+  // Copy all options except --full to the request.
   void add_to(inspect::AttendRequest& request) const;
 };
 
-// Add the options. Returns them, so that the caller can add conditions.
+// Add the options to a command. Returns them, so that the caller can call needs() on them.
 std::vector<CLI::Option*> add_view_options(CLI::App& verb, ViewOptions& options);
 
 }  // namespace regard::cli

@@ -60,7 +60,7 @@ class ZeroShotVerb {
   }
 
  private:
-  // Classify the image files that the lines of the input name.
+  // Classify the image files listed in the input, one file name per line.
   void classify_list() {
     BadLines bad_lines(request_.task.skip_bad);
     std::int64_t line = 0;
