@@ -11,7 +11,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 void require(bool fits, const std::string& message, const Tensor& tensor, const std::string& expected) {
@@ -149,7 +149,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  // Compute the log-sum-exp. It does not depend on the values, so the keys are passed as values.
+  // The log-sum-exp does not depend on the value tensor, so pass the key tensor `k` in its place.
   Problem problem(q, k, &k, options);
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();

@@ -1,4 +1,4 @@
-// State of a regard::Attention object: the View of one pass.
+// State of a regard::Attention object: the attention maps of one forward pass.
 #pragma once
 
 #include "inspect/attention_view.h"

@@ -6,10 +6,10 @@
 
 namespace regard::api {
 
-// Return a function that prepares a file as the folder of `loaded` specifies: an image file with one image,
-// or the first window of a sound file. If the file is a safetensors file, its tensor is used as the model's
-// input without preparation. It has one row and the name of the input in transformers (pixel_values,
-// input_features or input_values). `loaded` and `pool` must outlive the function.
+// Return a function that prepares an image file (with one image) or the first window of a sound file as the
+// folder of `loaded` specifies, or loads a prepared input from a safetensors file: one tensor with one row,
+// named as in transformers (pixel_values, input_features or input_values). `loaded` and `pool` must outlive
+// the function.
 inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
 
 }  // namespace regard::api

@@ -15,7 +15,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 Error mismatch(const char* function, const char* name, const Tensor& tensor, const std::string& expected) {

@@ -6,8 +6,8 @@
 
 namespace regard::api {
 
-// Return functions that read files and data sets for an image or sound model, as the model's folder
-// specifies. A sound is read up to its first 30 seconds. `loaded` and `pool` must outlive the functions.
+// Return functions that read image or sound files and data sets as the folder of `loaded` specifies; a sound
+// is cut to its first 30 seconds. `loaded` and `pool` must outlive the functions.
 inspect::MediaReader media_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
 
 }  // namespace regard::api

@@ -18,7 +18,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 
 void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)

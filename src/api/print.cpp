@@ -9,7 +9,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 std::string padded(const std::string& text, int width, bool right) {

@@ -19,7 +19,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 
 NamedTensors read_tensors(const std::filesystem::path& file) {
   NamedTensors tensors;

@@ -17,7 +17,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 infer::SessionLimits inner(const SessionLimits& limits) {
@@ -133,7 +133,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
 
   std::shared_ptr<Model::State> model;
   std::shared_ptr<ThreadPool> pool;
-  std::mutex steps;  // mutex that serialises the steps
+  std::mutex steps;  // mutex that serialises calls of step()
   // id of the thread that runs step(); a default id if there is none
   std::atomic<std::thread::id> stepping = {};
   infer::Sessions sessions;

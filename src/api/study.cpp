@@ -8,7 +8,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 inspect::StudyRequest inner(const Model& model, std::string_view view, const StudyOptions& options) {

@@ -6,7 +6,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 tasks::TagOptions inner(const TagOptions& options, Probe* probe) {

@@ -11,7 +11,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
 text::EncodeOptions inner(const EncodeOptions& options) {

@@ -12,7 +12,7 @@
 
 namespace regard {
 
-using namespace models;  // models exposes the names of nn, ops, tensor and base (base/namespaces.h)
+using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 
 struct REGARD_HIDDEN Training::State : train::Listener {
   State(const std::filesystem::path& file, const TrainingOptions& options, TrainingCallbacks to)

@@ -39,8 +39,8 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// Return true if the link is an entry of /proc/PID/fd, such as /dev/fd/1. It refers to an open file, which
-// may have no path. /dev/stdout is a link to such an entry.
+// Return true if the link is an entry of /proc/PID/fd, such as /dev/fd/1 or the target of /dev/stdout: a link
+// to an open file, which may have no path.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
@@ -115,7 +115,8 @@ std::filesystem::path AtomicFile::resolve() {
     if (descriptor_ < 0) throw io_error("standard output", "cannot open", errno);
     return path_;
   }
-  // The kernel may refuse to follow a link (fs.protected_symlinks). Such a link is an error here too.
+  // The kernel may refuse to follow a link (fs.protected_symlinks): stat() then fails, and the path is
+  // refused.
   if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT)
     throw io_error(path_, "cannot create the file", errno);
   std::filesystem::path path = path_;

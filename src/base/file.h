@@ -1,8 +1,6 @@
 // Files: whole reads with a limit, memory maps, atomic writes. Every system error is thrown as an Error of
-// kind io (resource_exhausted if the process has no memory or file descriptors left) that names the path and
-// the system's reason. A write is atomic: after a crash or power failure at any time, the path has either the
-// old content or the new content, never a mixture. The bytes are written to a temporary file in the same
-// folder, which is synced and renamed over the path; then the folder is synced.
+// kind io, or resource_exhausted if the process has no memory or file descriptors left, that names the path
+// and the system's reason.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +47,8 @@ constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 // is allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
-// Like read_file(), for regular files only: throws io, naming the type, for a pipe, device or socket, because
-// reading it could block forever. Used for model files. The path "-" is a file of that name.
+// Like read_file(), for regular files such as model files: throws io, naming the type, for a pipe, device or
+// socket, because reading it could block forever. The path "-" is a file of that name.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
 // A file mapped read-only; the bytes are valid during the lifetime of the object. An empty file maps to an
@@ -74,15 +72,17 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Writes a file that gets its name only at commit(). If the object is destroyed before that, it removes its
-// temporary file, and the old file is unmodified. The folder must exist. A symbolic link is kept, and its
-// target is replaced. The permissions of a replaced file are kept, and also its owner if the system allows
-// it. A file without write permission is refused. A path that is not a regular file (a device, a FIFO, a
-// socket), an open file (/dev/stdout) and "-" (standard output) are written in place, unbuffered. Throws io.
+// Writes a file atomically: after a crash or power failure at any time, the path has either the old content
+// or the new content. The bytes are written to a temporary file in the same folder; commit() syncs it,
+// renames it over the path and syncs the folder.
 class AtomicFile {
  public:
+  // The folder of `path` must exist; an existing file must be writable, and its permissions are kept, and its
+  // owner if the system allows it. A symbolic link is kept and its target replaced; a path that is not a
+  // regular file (a device, a FIFO, a socket), an open file (/dev/stdout) and "-" (standard output) are
+  // written in place, unbuffered. Throws io.
   explicit AtomicFile(std::filesystem::path path);
-  ~AtomicFile();
+  ~AtomicFile();  // removes the temporary file unless commit() was called
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
@@ -126,7 +126,7 @@ class AppendedFile {
 };
 
 // Install a function that stops writing: writes throw WriteStopped while `stop` returns true, also during the
-// wait for a reader of a FIFO. Default: null, which never stops. Returns the previous function.
+// wait for a reader of a FIFO. Returns the previous function (default: null, which never stops).
 struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
@@ -135,11 +135,11 @@ WriteStop set_write_stop(WriteStop stop) noexcept;
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 
-// Set a hook for fault-injection tests. It is called before every step that changes the disk (here and in
-// base/folder.h) with the name of the step, such as "write" or "sync folder". A non-zero result makes the
-// step fail with that errno. Default: null, no hook.
+// Hook for fault-injection tests, called before every step that changes the disk (here and in base/folder.h)
+// with the name of the step, such as "write" or "sync folder". A non-zero result makes the step fail with
+// that errno.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
-FileHook set_file_hook(FileHook hook) noexcept;  // set the hook and return the previous one
+FileHook set_file_hook(FileHook hook) noexcept;  // default: null; returns the previous hook
 // Return the errno with which the hook makes this step fail, or 0.
 int planned_failure(const char* step, const std::filesystem::path& path);
 // Throws io if the hook makes this step fail.

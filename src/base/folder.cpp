@@ -130,7 +130,7 @@ namespace {
 // Remove a temporary entry unless a process uses it. An entry in use is locked by its TemporaryEntry.
 void remove_leftover(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  const FolderLock held(descriptor);  // FolderLock closes the descriptor, which is -1 for a symbolic link
+  const FolderLock held(descriptor);  // closes the descriptor (-1 for a symbolic link)
   if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   remove_tree(path);
 }

@@ -1,5 +1,5 @@
-// Atomic changes of folders: after a crash, each change has been made either completely or not at all.
-// Failures of the system are Errors of kind io.
+// Atomic changes of folders: after a crash, each change has been made either completely or not at all. Errors
+// of the file system are thrown as Error of kind io.
 #pragma once
 
 #include <filesystem>
@@ -17,9 +17,9 @@ void make_folder(const std::filesystem::path& folder);
 // Create the folder and its missing parents, and sync the folders that contain new entries.
 void make_folders(const std::filesystem::path& folder);
 
-// Rename `ready` to `folder` and sync their parent. An existing folder is replaced, then removed. Replacing
-// it takes one step if the system can exchange names, otherwise two steps. After a crash between these two
-// steps, restore_replaced() restores the old folder.
+// Rename `ready` to `folder`, replacing and then removing an existing folder, and sync their parent. If the
+// system cannot exchange names, the replacement takes two steps; after a crash between them,
+// restore_replaced() restores the old folder.
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder);
 // Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);
@@ -35,8 +35,8 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
 // Remove temporary entries of killed processes from the folder (not from its subfolders).
 void remove_leftovers(const std::filesystem::path& folder);
 
-// Lock of a folder. A writer's lock is exclusive. Readers share a lock, which prevents removal of the folder.
-// The system releases a lock when its process ends for any reason.
+// Lock of a folder: exclusive for a writer and for removal, shared by readers. The system releases a lock
+// when its process ends for any reason.
 class FolderLock {
  public:
   // Acquire a writer's lock. Throws usage if another process holds a lock, naming a writer's process if it is
@@ -45,8 +45,8 @@ class FolderLock {
   // Return a lock for a reader; null if the folder cannot be opened, is locked by a writer or for removal, or
   // has been replaced or removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
-  // Return a lock for removal; null if another process holds a lock. Throws io if the folder cannot be
-  // opened.
+  // Return a lock that allows the caller to remove the folder; null if another process holds a lock. Throws
+  // io if the folder cannot be opened.
   static std::unique_ptr<FolderLock> for_removal(const std::filesystem::path& folder);
   // Take ownership of the descriptor of a folder that is already locked.
   explicit FolderLock(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -58,16 +58,16 @@ class FolderLock {
   int descriptor_;
 };
 
-// Return the process that holds the writer's lock of the folder, as listed by the system. Returns
-// std::nullopt if there is no writer, or if the system does not list it (in another container, on a network
-// file system). Takes no lock.
+// Return the process that holds the writer's lock of the folder, as listed by the system; std::nullopt if
+// there is no writer or the system does not list it (in another container, on a network file system). Takes
+// no lock.
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
-// Creates a folder with its content. The folder gets its final name only at commit(). If the object is
-// destroyed before that, it removes the temporary folder.
+// Creates a folder with its content under a temporary name; commit() renames it to its final name. If the
+// object is destroyed before commit(), it removes the temporary folder.
 class AtomicFolder {
  public:
-  // Create missing parents. Throws usage if `path` exists.
+  // Create the missing parent folders of `path` and the temporary folder. Throws usage if `path` exists.
   explicit AtomicFolder(const std::filesystem::path& path);
 
   // Return the temporary folder for the content. Write files in it with AtomicFile, which syncs them.

@@ -23,9 +23,9 @@ class InputStream {
   InputStream(const InputStream&) = delete;
   InputStream& operator=(const InputStream&) = delete;
 
-  // Append the next bytes to `to`. Returns false at the end of the input. May append nothing and return
-  // true. Waits at most once for input. Throws io, and bad_file for compressed data that is corrupt, ends
-  // too early, or has a format that this build cannot decompress.
+  // Append the next bytes to `to`, waiting at most once for input; return false at the end of the input. May
+  // append nothing and return true. Throws io, and bad_file for compressed data that is corrupt, ends too
+  // early, or has a format that this build cannot decompress.
   bool read(std::string& to);
   // Return true if read() would return without waiting.
   bool ready() const;

@@ -44,8 +44,8 @@ class CountingIterator {
 // Set of the keys of an object under construction: linear search for few keys, a hash table for many.
 class KeySet {
  public:
-  // Add a name. Returns false if a member has this name already. Otherwise the caller must append a member
-  // with this name.
+  // Add a name; return false if a member already has this name. After a return of true, the caller must
+  // append a member with this name.
   bool add(const std::string& name, const Json::object_t::Container& members) {
     constexpr std::size_t kFew = 16;
     if (members.size() < kFew)
@@ -70,7 +70,7 @@ class KeySet {
     std::size_t member = 0;  // index of the member plus 1; 0 if the slot is free
   };
   static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
-  // Return the slot of the name, or a free slot for it.
+  // Return the hash-table slot that contains the name, or a free slot if the table does not contain it.
   template <class Same>
   Slot* place_of(std::uint64_t hash, const Same& same) {
     std::size_t i = hash % slots_.size();

@@ -1,5 +1,5 @@
-// JSON from untrusted files: parsed with limits and read value by value. Messages name the key, the value
-// found and the expected type. Errors in the content have the kind bad_file and name the file.
+// JSON from untrusted files, parsed with limits and read value by value. Errors in the content have the kind
+// bad_file and name the file, the key, the value found and the expected type.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +55,9 @@ template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace json_detail
 
-// Convert `value` to T: bool, an integer type, float, double, std::string, Json, or a std::vector of these. A
-// number with a fraction or an exponent is not an integer; an integer out of the range of T is refused. `key`
-// names the value in messages.
+// Convert `value` to T: bool, an integer type, float, double, std::string, Json, or a std::vector of these;
+// `key` names the value in messages. A number with a fraction or an exponent is not an integer, and an
+// integer out of the range of T is refused.
 template <class T>
 T json_as(const Json& value, std::string_view key, const std::string& file) {
   namespace detail = json_detail;

@@ -16,6 +16,8 @@ constexpr std::size_t kLine = 64;
 // Regions are aligned to this size, so that the region of an allocation is computed from its address.
 constexpr std::size_t kRegion = std::size_t{64} << 20;
 
+// Header of a region of large pages, which is shared by allocations because a matrix rarely fills whole large
+// pages, and freed with its last allocation. The unused parts are never written and use no physical memory.
 struct alignas(kLine) Region {
   std::size_t size, used;
   std::size_t pieces;
@@ -40,8 +42,9 @@ void* allocate_in_large_pages(std::size_t bytes) {
   const std::lock_guard lock(regions_mutex);
   Region* region = current;
   if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);
-  // Use the region with more free space for the next allocations. A region larger than kRegion bytes holds
-  // one allocation, which starts in the first kRegion bytes.
+  // Continue with the region that has more free space, `region` or `current`. A region larger than kRegion is
+  // not reused, because free_in_large_pages() finds a region only for allocations that start in its first
+  // kRegion bytes.
   if (region->size == kRegion && (current == nullptr || region->used + rounded < current->used))
     current = region;
   void* piece = reinterpret_cast<std::byte*>(region) + region->used;

@@ -27,8 +27,8 @@ class LineReader {
   // "-" is standard input. Throws io if the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8 = BadUtf8::refuse);
 
-  // Read the next line without its "\n" or "\r\n". Returns false at the end. The last line may have no line
-  // end. A byte order mark at the start of the input is removed.
+  // Read the next line without its line end ("\n" or "\r\n", optional for the last line); return false at the
+  // end of the input. A byte order mark at the start of the input is removed.
   bool next(std::string& line);
   // Return the line end of the line read last: "\n", "\r\n", or "" if the input ends without one.
   std::string_view line_end() const noexcept { return line_end_; }
@@ -53,7 +53,7 @@ class LineReader {
   BadUtf8 bad_utf8_;
   std::string buffer_;
   std::size_t begin_ = 0;     // offset of the first byte that is not yet returned
-  std::size_t searched_ = 0;  // there is no line end before this offset
+  std::size_t searched_ = 0;  // offset before which buffer_ contains no unread line end
   std::string_view line_end_;
   bool ended_ = false, valid_ = true;
   std::int64_t line_number_ = 0, bad_lines_ = 0;

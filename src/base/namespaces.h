@@ -1,8 +1,7 @@
-// The namespaces of the directories of src/. The namespace regard itself contains only the public API.
+// The namespaces of the directories of src/; the namespace regard itself contains only the public API.
 //
-// Most directories use the names of base, tensor, ops, nn and models. These names are visible without their
-// namespace in the directories that may include them (tools/check_layers.sh). The names of the other
-// directories are qualified.
+// The names of base, tensor, ops, nn and models are visible without qualification in the directories that may
+// include them (tools/check_layers.sh); the names of the other directories are qualified.
 #pragma once
 
 namespace regard::base {}

@@ -18,7 +18,8 @@ std::string folded(std::string_view name) {
 }  // namespace
 
 int edit_distance(std::string_view from, std::string_view to) {
-  // Three rows of the table of distances between prefixes of `from` (rows) and prefixes of `to` (columns).
+  // Three rows of the distance table: entry j of row i is the distance between the first i bytes of `from`
+  // and the first j bytes of `to`.
   std::vector<int> before(to.size() + 1), above(to.size() + 1), row(to.size() + 1);
   for (std::size_t j = 0; j <= to.size(); ++j) row[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= from.size(); ++i) {

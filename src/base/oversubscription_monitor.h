@@ -1,7 +1,6 @@
-// Detects oversubscription and reduces the number of active threads of a pool. A thread that shares its core
-// with another process is suspended for a time slice of some milliseconds, and the pool's loop waits for this
-// thread. If loops last only microseconds, using one thread fewer is faster. This class measures the lost
-// time, reduces the number of active threads by one, and increases it again later.
+// Reduces the number of active threads of a pool, one at a time, while other processes suspend its threads,
+// and increases it again later. A loop waits for a suspended thread for a time slice of some milliseconds, so
+// loops of microseconds are faster with one thread fewer.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +20,9 @@ class OversubscriptionMonitor {
   // Add the time in seconds that the caller of a loop spent waiting for suspended threads.
   void lost(double seconds) noexcept { lost_ += seconds; }
 
-  // Decide once per window of kWindow seconds whether to change active(); calls within a window do nothing.
-  // `now` is the time of a steady clock in seconds. count_switches() returns the number of involuntary
-  // context switches of this process so far. Returns true if active() changed.
+  // Decide once per kWindow seconds whether to change active(); return true if it changed. `now` is the time
+  // of a steady clock in seconds; count_switches() returns the number of involuntary context switches of this
+  // process so far.
   template <class CountSwitches>
   bool update(double now, CountSwitches count_switches) {
     const double elapsed = now - begin_;
@@ -46,8 +45,8 @@ class OversubscriptionMonitor {
   static constexpr double kShortestRest = 0.1, kLongestRest = 1.6;
 
  private:
-  // Threshold of involuntary context switches per window. On an idle machine there are few; a busy process
-  // causes one per time slice, about 7 per window.
+  // Threshold of involuntary context switches per kWindow seconds: an idle machine has few, and a busy
+  // process causes one per time slice, about 7 per kWindow seconds.
   static constexpr double kFewSwitches = 4;
   static constexpr double kCostlyPart = 0.25;
 

@@ -8,7 +8,7 @@ namespace regard::base {
 std::uint64_t peak_memory_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;  // the file's unit is KiB
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;  // VmHWM is in KiB
   return 0;
 }
 

@@ -1,6 +1,5 @@
 // A progress line on standard error: text, a bar and the time left. The line is shown only on a terminal and
-// only if `quiet` is false. It is drawn at most ten times per second, and without colour if NO_COLOR is set.
-// Results are printed to standard output.
+// only if `quiet` is false, is drawn at most ten times per second, and has no colour if NO_COLOR is set.
 #pragma once
 
 #include <span>

@@ -7,9 +7,9 @@
 
 namespace regard::base {
 
-// Throw the error that constructing AtomicFile(path) would throw now, if any. A path that would be written in
-// place ("-", a device, a FIFO, a socket) is not opened. An existing file stays unmodified, and no new file
-// remains.
+// Throw the error that the constructor of AtomicFile would throw for `path`, without modifying an existing
+// file or leaving a new one. A path that would be written in place ("-", a device, a FIFO, a socket) is not
+// opened.
 void require_writable(const std::filesystem::path& path);
 
 }  // namespace regard::base

@@ -47,7 +47,7 @@ bool still_named(int descriptor, const std::filesystem::path& name) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-// Lock the entry. Return false if another process has locked or removed it. On a file system without locks,
+// Lock the entry; return false if another process has locked or removed it. On a file system without locks,
 // the process that has created the entry owns the name.
 bool lock(int descriptor, const std::filesystem::path& name) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;

@@ -20,8 +20,8 @@ bool is_leftover(const std::filesystem::path& name);
 std::filesystem::path temporary_beside(const std::filesystem::path& path, const std::string& suffix = "");
 
 // A new, empty, locked temporary file (open for writing, with the user's default mode) or folder next to
-// `path`. A leftover of a dead process with the same name is removed first. If the object is destroyed
-// before keep(), it removes the entry.
+// `path`; the destructor removes it unless keep() was called. An entry with the same name that a killed
+// process has left is removed first.
 class TemporaryEntry {
  public:
   enum class Kind { file, folder };

@@ -28,8 +28,8 @@ namespace regard::base {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// Number of spins before a worker sleeps. The spins take about 20 to 50 microseconds: longer than the gap
-// between two loops of a step, and shorter than a time slice.
+// Number of spins before a worker sleeps: about 20 to 50 microseconds, which is longer than the gap between
+// two consecutive loops of a computation and shorter than a scheduler time slice.
 constexpr int kSpins = 2000;
 
 constexpr int kGenerationShift = 17;
@@ -172,9 +172,9 @@ struct ThreadPool::State {
   int loops = 0;  // number of loops since the monitor's last evaluation
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
-  // The state of the loop: generation << 17 | open << 16 | number of workers inside. A worker enters only
-  // while the loop is open. The caller waits only for workers that have entered, not for workers that the
-  // system has not scheduled yet.
+  // State of the loop: generation << 17 | open << 16 | number of workers inside. Workers enter only while the
+  // loop is open, and the caller waits only for workers that have entered, not for those that the system has
+  // not scheduled yet.
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked
@@ -201,15 +201,15 @@ struct ThreadPool::State {
     inside = before;
   }
 
-  // Grow the scratch of all workers to the largest request. Tasks are assigned dynamically, so any worker may
-  // get the largest task, and a task must not allocate memory. Called between loops. Skips the caller's
-  // scratch, which may be in use.
+  // Called between loops: grow the scratch of all workers to the largest request, because any worker may get
+  // the largest task and a task must not allocate memory. Skips the caller's scratch, which may be in use.
   void equalise_scratch() {
     const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
     for (std::size_t worker = 1; worker <= workers.size(); ++worker) scratch[worker].grow(largest);
   }
 
-  // Wait for a generation other than `seen`: spin up to kSpins times, then sleep.
+  // Spin up to kSpins times, then sleep, until the generation in `gate` differs from `seen`; return the new
+  // value of `gate`.
   std::uint64_t wait_for_change(std::uint64_t seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
       const std::uint64_t now = gate.load(std::memory_order_acquire);
@@ -283,12 +283,12 @@ struct ThreadPool::State {
   }
 };
 
-// All pools of the process. The child of a fork() has no worker threads, and locks may be held by threads
-// that do not exist there. So each pool in the child gets a new state with only the calling thread.
+// All pools of the process. A child of fork() has no worker threads and may inherit locked mutexes, so each
+// pool in the child gets a new state with only the calling thread.
 struct ThreadPool::Pools {
   std::mutex guard;
   ThreadPool* first = nullptr;
-  // states from before fork(); never destroyed, because their threads cannot be joined
+  // states of pools from before fork(); never destroyed, because their threads cannot be joined
   State* abandoned = nullptr;
 
   static Pools& all() {

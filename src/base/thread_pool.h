@@ -1,10 +1,6 @@
-// Thread pool for loops with more tasks than threads. Results do not depend on the number of threads: a body
-// writes only data owned by its task. Idle workers spin briefly, then sleep; workers are parked under
-// oversubscription (oversubscription_monitor.h).
-//
-// Threads: every function may be called from any thread. After fork(), a pool in the child has no workers:
-// its size is 1, and it runs on the calling thread. This also applies if other threads were using the pool at
-// the time of the fork.
+// Thread pool for loops with more tasks than threads: idle workers spin briefly, then sleep, and workers are
+// parked under oversubscription (oversubscription_monitor.h). Results do not depend on the number of threads,
+// because a body writes only data owned by its task.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +16,16 @@
 
 namespace regard::base {
 
+// Every function may be called from any thread. After fork(), even if other threads were using the pool, a
+// pool in the child has size 1 and runs on the calling thread.
 class ThreadPool {
  public:
   // A function that starts a thread which runs `work`. It throws if the system refuses the thread.
   using Start = std::thread (*)(std::function<void()> work);
 
-  // `threads` = 0 selects usable_cores(). The calling thread is worker 0, so a pool of size 1 starts no
-  // thread. If the system refuses a thread (process limit, no memory), the pool consists of those already
-  // started, and warning() is set.
+  // `threads` = 0 selects usable_cores(); the calling thread is worker 0, so a pool of size 1 starts no
+  // thread. If the system refuses a thread (process limit, no memory), the pool consists of the threads
+  // already started, and warning() is set.
   explicit ThreadPool(int threads = 0, Start start = nullptr);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -36,15 +34,16 @@ class ThreadPool {
   int size() const noexcept;
   const std::string& warning() const noexcept;  // message if the system refused threads, otherwise empty
 
-  // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
-  // Returns when all tasks are done. After an exception no further tasks start, and the first exception is
-  // rethrown here. A call from inside a body runs all its tasks inline, with the worker index of that body.
-  // The loop itself allocates nothing. Loops of several threads outside the pool are serialised.
+  // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()), and
+  // return when all tasks are done. A call inside a body runs all its tasks inline with the worker index of
+  // that body; loops of several threads outside the pool are serialised. Rethrows the first exception of a
+  // body, after which no further tasks start.
   template <class Body>
   void parallel_for(std::int64_t tasks, Body&& body) {
     if (tasks <= 0) return;
     using Plain = std::remove_reference_t<Body>;
     Plain* called = &body;
+    // A function pointer and a context instead of a std::function, so that the loop allocates nothing.
     run(
         tasks,
         [](void* context, std::int64_t task, int worker) { (**static_cast<Plain**>(context))(task, worker); },
@@ -58,18 +57,18 @@ class ThreadPool {
     while (!ready()) wait_or_give_up();
   }
 
-  // While the returned lock exists, loops of other threads outside the pool wait. Scratch memory therefore
-  // keeps its content over several loops of the calling thread. Inside a body, returns an empty lock.
+  // Return a lock that makes loops of other threads outside the pool wait, so that scratch memory keeps its
+  // content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
   // Return the worker index of the calling thread inside a body, otherwise 0. The thread may use the scratch
   // memory of that worker.
   int current_worker() const noexcept;
 
-  // Return scratch memory of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops.
-  // Its content is undefined after every call. It only grows, so repeated equal requests allocate nothing. A
-  // body that needs several regions requests their sum once. Outside of a body the caller must hold
-  // take_turn(), and may then pass any worker. Throws resource_exhausted.
+  // Return the scratch memory of `worker`: at least `bytes`, aligned to 64 bytes, with undefined content
+  // after every call, so request all needed regions in one call. The memory is kept between loops and only
+  // grows; outside of a body the caller must hold take_turn(), and may then pass any worker. Throws
+  // resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
   // call scratch() for every worker, so that no task allocates memory
   void reserve_scratch(std::size_t bytes);

@@ -47,8 +47,8 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c). `consonant`: a consonant, with any marks, precedes. `linked`: a linker
-// is among these marks.
+// State of the grapheme cluster rule GB9c (Indic conjuncts): `consonant` is true if a consonant and any
+// number of marks precede, `linked` if one of these marks is a linker.
 struct Conjunct {
   bool consonant = false, linked = false;
 

@@ -13,8 +13,8 @@
 
 namespace regard::utf8 {
 
-// One code point and its length in bytes. `valid` is false if no code point starts here; then size is the
-// length of the maximal ill-formed part (1 to 3 bytes), and value is U+FFFD.
+// A decoded code point and its length in bytes. If the bytes are not valid UTF-8, `valid` is false, `size` is
+// the length of the maximal ill-formed part (1 to 3 bytes), and `value` is U+FFFD.
 struct Decoded {
   char32_t value = 0;
   int size = 0;  // length in bytes

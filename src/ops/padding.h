@@ -1,5 +1,5 @@
-// Conversion between padded batches [batch, length, …] with a mask and ragged batches [tokens, …]. Restored
-// padding is zero.
+// Conversion between padded batches [batch, length, …] with a mask and ragged batches [tokens, …]. The
+// conversion to a padded batch fills padding with zeros.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace regard::ops {
 
 class Padding {
  public:
-  // `kept` [batch × length] is nonzero for tokens and 0 for padding, which may be anywhere. A token's
+  // `kept` [batch × length] is nonzero for tokens and 0 for padding, in any order within a row; a token's
   // position is its column. Throws usage if `kept` has another size.
   Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept);
   static Padding none(std::int64_t batch, std::int64_t length);

@@ -36,23 +36,24 @@ struct Initialisation {
   double value = 0.0;
 };
 
-// A weight. `name` is its name in the checkpoint. Modules only declare weights: a value has a shape but no
-// memory (Tensor::defined() is false) until allocate() or adopt(). The gradient is defined if and only if the
-// weight is trainable, and accumulates over backward passes. Value and gradient are contiguous.
+// A weight. Modules only declare weights: a value has a shape but no memory (Tensor::defined() is false)
+// until allocate() or adopt() is called.
 struct Parameter {
   Parameter() = default;
   Parameter(const Parameter&) = delete;
   Parameter& operator=(const Parameter&) = delete;
 
-  std::string name;
+  std::string name;  // name in the checkpoint
+  // Value and gradient, both contiguous. The gradient is defined if and only if the weight is trainable, and
+  // accumulates over backward passes.
   Variable variable;
   Initialisation initial;
-  ParameterBlock* block = nullptr;  // block that contains the weight; null if it is not part of one
+  ParameterBlock* block = nullptr;  // block that contains the weight; null if there is none
   std::int64_t first_row = 0;       // first row in the block
   bool mapped = false;              // true if the value is a read-only view of a mapped file
-  // Shape in a checkpoint, if it differs from the value's: for example [1, n] for a vector, or [out,
-  // channels, rows, columns] for a convolution over patches. Rank 0 means the value's shape. The elements are
-  // the same.
+  // Shape in a checkpoint, if it differs from the value's although the elements are the same: for example
+  // [1, n] for a vector, or [out, channels, rows, columns] for a convolution over patches. Rank 0 means the
+  // value's shape.
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
@@ -65,11 +66,12 @@ struct Parameter {
   };
   Use use = Use::other;
 
-  // The data of a weight that is used for inference only. The `variable` of such a weight has no memory. The
-  // numbers are in f32, f16 or bf16 as in the file, or in i8; an i8 number is multiplied by the scale of its
-  // output. The layer may pack the weight and then release the numbers.
+  // The data of a weight that is used for inference only; the `variable` of such a weight has no memory. The
+  // layer may pack the weight and then release the numbers.
   struct Held {
-    Tensor numbers, scale;     // numbers: the value's shape; scale: [outputs], i8 only
+    // numbers: the value's shape, in f32, f16 or bf16 as in the file, or in i8; scale: [outputs], i8 only,
+    // the factor by which the numbers of each output are multiplied
+    Tensor numbers, scale;
     DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed
     // precision of products with the weight; bf16 (kernels/bf16.h) requires numbers in bf16
     kernels::Precision precision = kernels::Precision::f32;
@@ -77,10 +79,10 @@ struct Parameter {
   };
   Held held;
   bool is_held() const { return held_; }
-  static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
-  std::int64_t outputs() const;                      // number of rows, or of columns if transposed
-  void hold(Held numbers);                           // keep `numbers` for inference and drop the value
-  Tensor widened() const;  // return the value as f32; throws usage if the numbers were released
+  static Tensor widened(const Held& held, Use use);  // return the value stored in `held`, as f32
+  std::int64_t outputs() const;  // number of output features of the layer: rows, or columns if transposed
+  void hold(Held numbers);       // store `numbers` for inference and discard the value
+  Tensor widened() const;        // return the value as f32; throws usage if the numbers were released
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }

@@ -11,7 +11,7 @@ namespace regard::ops {
 // features] of the batch `shape`. A sequence without tokens gives zeros.
 Var mean_over_time(Tape& tape, Var x, const Ragged& shape);
 
-// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014). Only the first token that
+// Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014); only the first token that
 // has the maximum receives the gradient. A sequence without tokens gives zeros.
 Var max_over_time(Tape& tape, Var x, const Ragged& shape);
 

@@ -1,5 +1,5 @@
-// Matrix products for operations such as linear layers. The tape's precision selects f32 or bf16. Operands
-// may be stored as bf16.
+// Matrix products for operations such as linear layers, in f32 or bf16 according to the tape's precision.
+// Operands may be stored as bf16.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +42,8 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
     problem.b = x.f32();
 }
 
-// Gradient of the input of y = x Wᵀ (if transposed, y = x W), for dy [tokens, out]: dx [tokens, in] = dy W
-// (if transposed, dy Wᵀ). input_product() returns this product, in which the caller must set the output C
-// and, if dy is bf16, operand A. input_gradient() computes dx, or adds to it if dx.accumulate.
+// Return the product dx [tokens, in] = dy W (if transposed, dy Wᵀ) for dy [tokens, out], the gradient of the
+// input of y = x Wᵀ (if transposed, x W). The caller must set the output C and, if dy is bf16, operand A.
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();
@@ -55,6 +54,7 @@ inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool 
   problem.transpose_b = transposed;
   return problem;
 }
+// Compute the product of input_product(); add it to dx if dx.accumulate.
 inline void input_gradient(Tape& tape, const Tensor& dy, const Tensor& weight, bool transposed,
                            const Tape::Gradient& dx) {
   kernels::Gemm problem = input_product(dy, weight, transposed);

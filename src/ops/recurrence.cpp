@@ -171,9 +171,9 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// Return the state before each token [tokens, hidden] in token order. At the first step, this is columns
-// [column, column + hidden) of the initial state. At later steps, it is the row of `after` for the preceding
-// step.
+// Return the state before each token [tokens, hidden] in token order: for the first step, columns [column,
+// column + hidden) of the initial state, or zeros if it is null; for later steps, the row of `after` of the
+// token in the preceding step.
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();
@@ -193,8 +193,8 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
   return before;
 }
 
-// Run the backward pass from the last step to the first. Compute dx and, for the GRU, ds of every token. At
-// the end, dh and dc are the gradient of the initial state.
+// Run the backward pass from the last step to the first, which computes dx and, for the GRU, ds of every
+// token. At the end, dh and dc contain the gradient of the initial state.
 void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::RecurrentStepBackward step) {
   const Steps& steps = node.steps;
   const std::int64_t width = node.weight->value.rows(), rows = std::ssize(steps.sequence);

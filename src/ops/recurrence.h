@@ -23,9 +23,9 @@ struct Recurrence {
   Var cell = nullptr;    // [tokens, hidden]: c after each token; LSTM only
 };
 
-// Run the layer. x [tokens, gates × hidden] is W_ih x + b_ih of every token, computed by linear(). `weight`
-// is W_hh [gates × hidden, hidden]. `bias` is b_hh [gates × hidden] or null. Each step is one product over
-// the sequences that still have tokens. `shape` must stay valid until the backward pass.
+// Run the layer with `weight` W_hh [gates × hidden, hidden] and `bias` b_hh [gates × hidden] or null; x
+// [tokens, gates × hidden] is W_ih · input + b_ih for every token, computed by linear(). `shape` must stay
+// valid until the backward pass.
 Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& shape,
                       const RecurrenceOptions& options);
 

@@ -17,7 +17,7 @@ struct RelativeBuckets {
   std::int64_t of(std::int64_t distance) const;
 };
 
-// Return the bias [groups, heads, queries, keys] from the table [buckets, heads]. Query i of group g is at
+// Return the bias [groups, heads, queries, keys] from the table [buckets, heads]; query i of group g is at
 // the position of key first[g] + i. `first` [groups] must stay valid until the backward pass.
 Var relative_bias(Tape& tape, Var table, const RelativeBuckets& buckets, std::span<const std::int64_t> first,
                   std::int64_t queries, std::int64_t keys);

@@ -1,5 +1,5 @@
 // ReplacingProbe: a probe that replaces values before they are used. Values that do not depend on a replaced
-// value are bit-identical.
+// value are bit-identical to the values without this probe.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ProbedWeights {
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
   // attention weights [queries, keys] to be changed; elements where `allowed` is 0 are unused
   float* weights = nullptr;
-  // [queries, keys], initially all 1. The probe sets it to the derivative of each changed weight with
-  // respect to the weight before the change. Null if no gradients are recorded.
+  // [queries, keys], initially all 1; null if no gradients are recorded. The probe sets it to the derivative
+  // of each changed weight with respect to the weight before the change.
   float* slope = nullptr;
 };
 

@@ -19,10 +19,10 @@ struct RotaryHeads {
   std::int64_t column = 0, heads = 1, head_dim = 0;
 };
 
-// Rotate x [tokens, features] in place. The backward pass rotates its gradient back in place. The operation
-// that made x must not read x's value in its backward pass (a linear layer without activation does not).
-// `table` and positions [tokens] must stay valid until the backward pass. Throws invalid_input if a position
-// is outside the table.
+// Rotate x [tokens, features] in place; the backward pass rotates the gradient of x back in place, so
+// `table` and positions [tokens] must stay valid until then. The operation that computed x must not read x's
+// value in its backward function (a linear layer without activation does not). Throws invalid_input if a
+// position is outside the table.
 void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& table,
             std::span<const std::int32_t> positions);
 

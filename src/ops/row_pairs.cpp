@@ -12,7 +12,7 @@ constexpr float kShift = 1e-6f;  // parameter eps of torch's pairwise_distance
 struct PairNode : Tape::Node {
   Var a, b;
   bool distance;
-  // The gradients of a and b are g b and g a for a · b. For d = ‖a − b + ε‖, they are ±g (a − b + ε) / d.
+  // For a · b, the gradients of a and b are g b and g a; for d = ‖a − b + ε‖, ±g (a − b + ε) / d.
   static void backward(PairNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     float *of_a = tape.accumulated(node.a), *of_b = tape.accumulated(node.b);

@@ -8,7 +8,7 @@ namespace {
 
 struct ProductsNode : Tape::Node {
   Var a, b;
-  // The gradient of a is g b, that of b is gᵀ a.
+  // The gradient of a is g b; the gradient of b is gᵀ a.
   static void backward(ProductsNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     const Tensor& g = node.out->gradient;

@@ -96,9 +96,8 @@ float* Tape::accumulated(Var variable) {
   return target.data;
 }
 
-// Return a recycled block if its size fits. Sizes repeat across layers, so a free block of nearly the right
-// size usually exists. Blocks more than 25 % larger are kept for larger requests. The search starts at the
-// last freed block, because it is most likely still in cache.
+// Return a recycled block that is at most 25 % larger than requested, or new memory if there is none. The
+// search starts at the last freed block, because it is most likely still in cache.
 float* Tape::take(std::int64_t count) {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const FreeBlock block = free_[i];

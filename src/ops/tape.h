@@ -1,12 +1,9 @@
-// Tape: records operations for reverse-mode differentiation.
+// Tape: records operations for reverse-mode differentiation. An operation computes its value immediately and
+// records a node with its backward function; variables and nodes are stored in the arena.
 //
-// An operation is a function of the tape and of variables. It computes its value immediately and records a
-// node with its backward function. Variables and nodes are stored in the arena. Once the arena is large
-// enough, nothing is allocated.
-//
-// Gradient convention: a parameter's gradient accumulates over backward passes until it is cleared. The
-// gradient of an activation is overwritten by the first consumer whose backward function runs. The other
-// consumers add to it (Gradient::accumulate).
+// A parameter's gradient accumulates over backward passes until it is cleared. The gradient of an activation
+// is overwritten by the first consumer whose backward function runs; the other consumers add to it
+// (Gradient::accumulate).
 #pragma once
 
 #include <cstdint>
@@ -47,8 +44,8 @@ class Tape {
     return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
   }
 
-  // Index of this forward pass among those over the same batch, such as the two of R-Drop. Passes with
-  // different indices have different random draws. begin() sets it to 0.
+  // Index of this forward pass among the passes over the same batch (R-Drop runs two); begin() sets it to 0.
+  // Passes with different indices have different random draws.
   std::uint64_t pass() const { return pass_; }
   void set_pass(std::uint64_t pass) { pass_ = pass; }
 
@@ -65,12 +62,12 @@ class Tape {
   // return a variable that shares the memory of `other` but has its own gradient
   Var alias(Var other, bool needs_gradient);
 
-  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`
-  // is the variable that the operation made. Its consumers were recorded later, so the memory of `out` is
-  // recycled as soon as the node's backward function has run.
+  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`.
   struct Node {
     void (*run)(Node& node, Tape& tape) = nullptr;
     Node* previous = nullptr;
+    // Result of the operation. Its memory is recycled as soon as this node's backward function has run,
+    // because the backward functions of its consumers run earlier.
     Var out = nullptr;
   };
   template <class NodeT>
@@ -91,33 +88,33 @@ class Tape {
   };
   Gradient gradient(Var variable);
 
-  // Return a variable with the same gradient as `out`, for the node that made `out`. The node may overwrite
-  // this gradient and pass it on. The result is `out` itself or, with Options::keep, an alias with a copy of
-  // the gradient.
+  // Return a variable with the same gradient as `out`, which the backward function of the node that computed
+  // `out` may overwrite and pass to an input. The result is `out` itself or, with Options::keep, an alias
+  // with a copy of the gradient.
   Var consume(Var out);
 
-  // Add the gradient of `from`, a result of consume(), to that of `to`, which has the same number of
+  // Add the gradient of `from`, a result of consume(), to the gradient of `to`, which has the same number of
   // elements. If `to` has no gradient yet, transfer the memory instead of copying.
   void pass_gradient(Var from, Var to);
 
   // Like pass_gradient(), but always copy: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
-  // Return the memory of the gradient, for kernels that can only add to it. It is set to zero if nothing was
-  // written yet. Return null if the gradient is not needed.
+  // Return the memory of the gradient, for kernels that can only add to it, or null if no gradient is needed.
+  // The memory is set to zero if nothing was written yet.
   float* accumulated(Var variable);
 
   // Return memory for `count` floats during the backward pass, recycled if possible.
   float* take(std::int64_t count);
   void recycle(float* memory, std::int64_t count);
 
-  // Run the backward pass from `loss`, which may have any shape. Its gradient is set to ones unless it was
-  // set before. Afterwards, the value of `loss` and the gradients of parameters and inputs are valid; values
-  // and gradients of intermediate variables are valid only with Options::keep.
+  // Run the backward pass from `loss` (any shape), whose gradient is set to ones unless it was set before.
+  // Afterwards, the value of `loss` and the gradients of parameters and inputs are valid; values and
+  // gradients of intermediate variables are valid only with Options::keep.
   void backward(Var loss);
 
-  // While this object exists, new values and nodes are stored in separate memory, which is freed at its
-  // destruction. Gradients of variables made earlier remain valid. Segments cannot be nested.
+  // While this object exists, new values and nodes are stored in separate memory, which is freed with the
+  // object; segments cannot be nested. Gradients of variables created before the segment remain valid.
   class Segment {
    public:
     explicit Segment(Tape& tape);

@@ -1,8 +1,6 @@
-// TapeObserver: observes the forward and backward passes of the tapes of a thread. It reports when the
-// gradient of a weight is final, so that the gradient can be sent during the backward pass.
-//
-// The backward pass runs the nodes in reverse order. The gradient of a weight is therefore final as soon as
-// the first node that uses the weight has run.
+// TapeObserver: observes the tapes of a thread and reports when the gradient of a weight is final, so that
+// the gradient can be sent during the backward pass. The backward pass runs the nodes in reverse order, so a
+// gradient is final as soon as the earliest recorded node that uses the weight has run.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +15,8 @@ namespace regard::ops {
 
 class TapeObserver {
  public:
-  // Observe the tapes of this thread until the object is destroyed. One object observes one forward pass and
-  // its backward pass: create it after Tape::begin(). A thread has at most one observer at a time.
+  // Observe one forward pass and its backward pass on the tapes of this thread, until the object is
+  // destroyed; create the object after Tape::begin(). A thread has at most one observer at a time.
   TapeObserver();
   virtual ~TapeObserver();
   TapeObserver(const TapeObserver&) = delete;
@@ -26,8 +24,8 @@ class TapeObserver {
 
   // Track the uses of a weight. Call this function before the forward pass.
   void track(Parameter& weight);
-  // Return true if the backward pass will not write the gradient of the tracked weight again. Always false
-  // for a weight that no operation uses. Later writes throw std::logic_error.
+  // Return true if the backward pass will not write the gradient of the tracked weight again; always false
+  // for a weight that no operation uses. A write to a final gradient throws std::logic_error.
   bool is_final(const Parameter& weight) const;
 
  protected:
@@ -49,7 +47,8 @@ class TapeObserver {
 
   std::unordered_map<const Variable*, std::int64_t> uses_;  // index of the first node that uses the variable
   const Tape::Node* last_ = nullptr;                        // the last node counted
-  std::int64_t nodes_ = 0;  // recorded nodes outside segments; in the backward pass, those that have not run
+  // number of nodes recorded outside segments; during the backward pass, number of them that have not run yet
+  std::int64_t nodes_ = 0;
   bool backward_ = false;
 };
 

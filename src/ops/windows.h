@@ -8,10 +8,10 @@
 
 namespace regard::ops {
 
-// Return [tokens, features × width] for x [tokens, features] of the batch `shape`. Element f · width + k of
-// token t is feature f of token t − left + k of the same sequence, or 0 outside of it. With left = (width −
-// 1) / 2, rounded down, the convolution has Conv1d's padding = "same". With left = width − 1, it is causal.
-// Throws usage unless width ≥ 1 and 0 ≤ left < width. `shape` must stay valid until the backward pass.
+// Return [tokens, features × width] for x [tokens, features] of the batch `shape`, which must stay valid
+// until the backward pass. Element f · width + k of token t is feature f of token t − left + k, or 0 outside
+// the sequence; left = (width − 1) / 2, rounded down, is Conv1d's padding = "same", and left = width − 1
+// makes the convolution causal. Throws usage unless width ≥ 1 and 0 ≤ left < width.
 Var windows(Tape& tape, Var x, const Ragged& shape, std::int64_t width, std::int64_t left);
 
 }  // namespace regard::ops

@@ -34,7 +34,7 @@ struct Attention {
   std::int64_t mask_head_stride = 0, mask_query_stride = 0;
   const T* bias = nullptr;
   std::int64_t bias_head_stride = 0, bias_query_stride = 0;
-  // Returns the factor of dropout of a weight. Empty means no dropout.
+  // Returns the dropout factor of an attention weight; an empty function means no dropout.
   std::function<T(std::int64_t head, std::int64_t query, std::int64_t key)> dropout_factor;
 };
 
