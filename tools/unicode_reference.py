@@ -67,7 +67,8 @@ def main():
                 newer[c] = name
     table("kNewerCategories", "CategoryRange",
           [(f"{a:#x}", f"{b:#x}", f"Category::{v}") for a, b, v in ranges(newer)],
-          "Code points that only the reference's patterns assign to a category; marks are listed as nonspacing.")
+          "Code points whose category in the reference's regular expressions is not that of Unicode 15.0; "
+          "all marks are listed as nonspacing.")
 
     def pieces(pre_tokenizer, c):
         return [piece for piece, _ in pre_tokenizer.pre_tokenize_str("a" + chr(c) + "b")]
