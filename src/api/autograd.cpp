@@ -168,7 +168,7 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
     throw ops::shape_error("attention", "queries and keys differ in their number of columns",
                            {{"query", q}, {"key", k}});
   if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
-    throw usage_error("attention: a number of columns is not a multiple of the number of heads")
+    throw usage_error("attention: the columns of query or value are not a multiple of the number of heads")
         .found("query " + q->value.shape().text() + ", value " + v->value.shape().text())
         .expected(heads < 1 ? "at least 1 head" : "columns in multiples of " + std::to_string(heads));
   ops::AttentionOptions options;

@@ -69,7 +69,7 @@ class Path {
     if (input_.q.columns() != input_.k.columns())
       throw usage_error("k has a wrong number of columns")
           .found(input_.k.shape().text())
-          .expected(input_.q.shape().text() + ", as q");
+          .expected(input_.q.shape().text() + ", the shape of q");
   }
 
   void check_weights() const {
@@ -78,14 +78,14 @@ class Path {
          {std::pair{"w_q", &input_.w_q}, {"w_k", &input_.w_k}, {"w_v", &input_.w_v}}) {
       api::require_matrix("explain", name, *given);
       if (given->rows() != input_.vectors.columns() || given->columns() == 0)
-        throw usage_error(std::string(name) + " does not match the size of the vectors")
+        throw usage_error(std::string(name) + " has a wrong shape")
             .found(given->shape().text())
             .expected(fmt::format("[{}, head_dim]", input_.vectors.columns()));
     }
     if (input_.w_q.columns() != input_.w_k.columns())
       throw usage_error("w_k has a wrong number of columns")
           .found(input_.w_k.shape().text())
-          .expected(input_.w_q.shape().text() + ", as w_q");
+          .expected(input_.w_q.shape().text() + ", the shape of w_q");
   }
 
   static std::vector<std::string> feature_names(std::int64_t count) {

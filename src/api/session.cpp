@@ -97,7 +97,7 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     const infer::LoadedModel& loaded = model->loaded;
     infer::Request request = infer::request_of(*loaded.model, std::move(input));
     if (!options.interventions.empty())
-      throw usage_error("sessions do not support interventions, because they share passes")
+      throw usage_error("sessions do not support interventions, because requests share forward passes")
           .found("'" + options.interventions[0] + "'")
           .remedy("Use Model::write() or Model::translate()");
     auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));

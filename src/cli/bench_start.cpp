@@ -51,7 +51,7 @@ struct Pipe {
 Start start_once(std::vector<std::string> arguments, const std::string& line) {
   Pipe input, output;
   if (::write(input.end[1], line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw system_error("cannot pass the text to the program", errno);
+    throw system_error("cannot write the text to the pipe", errno);
   input.close(1);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -64,7 +64,7 @@ Start start_once(std::vector<std::string> arguments, const std::string& line) {
   const Stopwatch watch;
   const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw system_error("cannot start the program", failed);
+  if (failed != 0) throw system_error("cannot start the regard process", failed);
   output.close(1);
   std::array<char, 4096> bytes{};
   const ssize_t got = ::read(output.end[0], bytes.data(), bytes.size());
@@ -75,7 +75,7 @@ Start start_once(std::vector<std::string> arguments, const std::string& line) {
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
   if (got <= 0 || status != 0)
-    throw Error(ErrorKind::internal, "the started program failed or printed no result");
+    throw Error(ErrorKind::internal, "the regard process failed or printed no result");
   start.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024.0;
   return start;
 }

@@ -40,7 +40,7 @@ void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& 
   }
   if (sentences.empty())
     throw Error(ErrorKind::bad_file, "the file has no sentences", {reader.name(), -1, -1})
-        .expected("lines of SENTENCE, or of SENSE, a tab and SENTENCE");
+        .expected("one sentence per line, optionally preceded by its sense and a tab");
 }
 
 std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options) {

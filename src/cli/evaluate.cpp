@@ -78,7 +78,7 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
     case Output::ctc:
       break;
   }
-  throw usage_error("'evaluate' has no task for this model's head")
+  throw usage_error("'evaluate' has no default task for this model")
       .at({name, -1, -1})
       .remedy("Select a task with --task NAME");
 }

@@ -41,7 +41,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
   const std::vector<std::string> continued{"heads", "sets", "flip", "patch", "path"};
   if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
     throw usage_error("--state does not apply to --view " + request.view)
-        .expected("--view heads, sets, flip, patch or path; other views run about one pass for each input");
+        .expected("--view heads, sets, flip, patch or path");
   // this view computes gradients, which require weights in f32
   const bool gradients = request.view == "tokens";
   if (gradients && (globals.int8 || globals.bf16))

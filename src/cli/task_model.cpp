@@ -69,7 +69,7 @@ void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Glob
 std::pair<std::string, std::string> two_texts(const std::string& line) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos || line.find('\t', tab + 1) != line.npos)
-    throw Error(ErrorKind::invalid_input, "the line does not hold two texts")
+    throw Error(ErrorKind::invalid_input, "the line does not contain two texts")
         .found(fmt::format("{} tabs", std::count(line.begin(), line.end(), '\t')))
         .expected("one tab between the texts");
   return {line.substr(0, tab), line.substr(tab + 1)};

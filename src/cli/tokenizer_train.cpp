@@ -55,7 +55,7 @@ void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokeniz
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
   print_message(
       "{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
-      short_of ? fmt::format(" of {} requested: the text has no more candidates for tokens", wanted) : "",
+      short_of ? fmt::format(" of {} requested: the text contains no more candidate tokens", wanted) : "",
       seconds);
 }
 

@@ -132,7 +132,7 @@ void transcribe(const TranscribeRequest& request, Globals& globals) {
         .remedy("Use --output-folder");
   if (!request.output.empty() && request.output != "-") require_writable(request.output);
   if (request.options.whisper.word_times && !globals.json && request.format == "text")
-    throw usage_error("--word-times cannot be combined with the format text")
+    throw usage_error("--word-times is not available in the format \"text\"")
         .remedy("Use --format json, srt, vtt or tsv with --word-times");
   catch_signals();
   TranscribeVerb(request, globals).run();

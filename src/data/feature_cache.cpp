@@ -39,7 +39,7 @@ FeatureStore read_cache(const std::filesystem::path& folder, std::uint64_t key, 
   if (require<std::int64_t>(about, "version", name) != kFeatureVersion ||
       require<std::string>(about, "key", name) != hex(key) ||
       require<std::int64_t>(about, "columns", name) != columns)
-    throw file_error(name, "the cache was made for other data");
+    throw file_error(name, "the cache was created from other data");
   const Json files = require<Json>(about, "files", name);
   const auto values = checked(folder, kValues, files), starts = checked(folder, kOffsets, files);
   std::vector<std::uint64_t> offsets(starts->bytes().size() / sizeof(std::uint64_t));
@@ -48,7 +48,7 @@ FeatureStore read_cache(const std::filesystem::path& folder, std::uint64_t key, 
   if (offsets.size() != sounds + 1 || starts->bytes().size() % sizeof(std::uint64_t) != 0 ||
       offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
       values->bytes().size() % row_bytes != 0 || offsets.back() != values->bytes().size() / row_bytes)
-    throw file_error((folder / kOffsets).string(), "the offsets of the cache do not fit its values");
+    throw file_error((folder / kOffsets).string(), "the offsets of the cache do not match its values");
   return {columns, values, std::move(offsets)};
 }
 

@@ -35,7 +35,7 @@ class SoundKeys {
   }
   Error wrong(const char* key, const std::string& expected) const {
     const auto found = keys_.find(key);
-    return file_error(file_, std::string("\"") + key + "\" has a wrong value")
+    return file_error(file_, std::string("\"") + key + "\" is missing or has a wrong value")
         .found(found == keys_.end() ? "no such key" : describe(*found))
         .expected(expected);
   }

@@ -42,7 +42,7 @@ class CacheReader {
     if (require<std::string>(about, "form", name) != form_text() ||
         require<std::string>(about, "key", name) != hex(key_.content) ||
         require<std::size_t>(about, "stores", name) != key_.stores)
-      throw file_error(name, "the cache was made for other data");
+      throw file_error(name, "the cache was created from other data");
     files_ = require<Json>(about, "files", name);
     TokenCache cache;
     for (std::size_t i = 0; i < key_.stores; ++i) cache.stores.push_back(store(i));
@@ -90,7 +90,7 @@ class CacheReader {
     if (count == 0 || offsets->bytes().size() % sizeof(std::uint64_t) != 0 ||
         ids->bytes().size() % sizeof(std::int32_t) != 0 || starts[0] != 0 || starts[count - 1] != total ||
         !std::is_sorted(starts, starts + count))
-      throw file_error(name, "the offsets of the cache do not fit its token ids");
+      throw file_error(name, "the offsets of the cache do not match its token ids");
     TokenStore store(ids, offsets);
     const auto wrong = std::find_if(store.ids().begin(), store.ids().end(),
                                     [this](std::int32_t id) { return id < 0 || id >= key_.vocabulary_size; });

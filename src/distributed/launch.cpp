@@ -62,7 +62,7 @@ std::unique_ptr<Ranks> join() {
   if (!transport) throw Error(ErrorKind::io, "MPI cannot start").found(failure);
   if (transport->size() == processes) return std::make_unique<Ranks>(std::move(transport));
   throw usage_error("the launcher and regard use different MPI libraries")
-      .found(fmt::format("{} processes, but {} in MPI", processes, transport->size()))
+      .found(fmt::format("{} processes from the launcher, {} in MPI", processes, transport->size()))
       .remedy("Use the mpirun of the library that regard was built with");
 }
 

@@ -120,7 +120,7 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
 
 void regression(tasks::Classifier& classifier, const LabelledTexts& texts, Evaluation& result) {
   if (classifier.labels().size() != 1)
-    throw usage_error("a regression with several numbers cannot be evaluated")
+    throw usage_error("a regression model with several outputs cannot be evaluated")
         .found(fmt::format("a model with {} outputs", classifier.labels().size()))
         .expected("a model with 1 output");
   std::vector<double> predicted, truth;

@@ -121,7 +121,7 @@ void TorchFile::read_older_form() {
   // The storages follow in the order of the keys: eight bytes with the number of elements, then the elements.
   std::map<std::string, std::uint64_t> item;  // element size of each storage in bytes
   if (object.root()->kind != Kind::dictionary)
-    throw file_error(name_, "not a dictionary of tensors")
+    throw file_error(name_, "the file does not contain a dictionary of tensors")
         .remedy("Save the model's state_dict() alone, or convert it to safetensors");
   for (const auto& [key, value] : object.root()->members)
     if (value->kind == Kind::tensor)
@@ -146,13 +146,13 @@ void TorchFile::read_older_form() {
 
 void TorchFile::take_tensors(const Object& root) {
   if (root.kind != Kind::dictionary)
-    throw file_error(name_, "not a dictionary of tensors")
+    throw file_error(name_, "the file does not contain a dictionary of tensors")
         .remedy("Save the model's state_dict() alone, or convert it to safetensors");
   entries_.reserve(root.members.size());
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : root.members) {
     if (key->kind != Kind::text || value->kind != Kind::tensor)
-      throw file_error(name_, "the dictionary has an entry that is not a name with a tensor")
+      throw file_error(name_, "the dictionary contains an entry that is not a named tensor")
           .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is not a string")
           .remedy("Save the model's state_dict() alone, or convert it to safetensors");
     if (!names.insert(key->text).second)

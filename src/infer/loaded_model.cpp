@@ -131,7 +131,8 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
     for (const std::string& name : loaded.tasks) known += (known.empty() ? "" : ", ") + name;
     throw usage_error("the model folder does not define this task")
         .found("\"" + task + "\"")
-        .expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
+        .expected(known.empty() ? "no task, because config.json has no task_specific_params"
+                                : "one of " + known);
   }
   if (!folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : tasks.at(task).items()) {

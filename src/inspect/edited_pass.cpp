@@ -143,7 +143,7 @@ Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
   if (here == nullptr) return value;
   const Ragged& shape = shape_at(point);
   if (std::ssize(shape.positions) < value->value.rows())
-    throw usage_error("the values at this point cannot be changed, because they have no positions")
+    throw usage_error("the values at this probe point have no positions, so they cannot be changed")
         .found(std::string(point));
   std::vector<ops::Edit> edits;
   for (const ValueEdit& one : *here) {

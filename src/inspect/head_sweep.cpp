@@ -72,7 +72,7 @@ class Sweep {
     }
     off_.set_observer(static_cast<Probe*>(nullptr));
     if (whole.count == 0)
-      throw input_error("the texts have nothing to predict").expected("texts of at least two tokens");
+      throw input_error("the texts contain no token to predict").expected("texts of at least two tokens");
     if (!std::isfinite(whole.sum))
       throw Error(ErrorKind::numeric, "the loss of the model on this data is not finite")
           .found(fmt::format("{}", whole.sum))

@@ -272,9 +272,10 @@ namespace {
 // Throw usage if `edits` change the probe point `point`. `study` is the name of the study for the message.
 void require_unchanged(const EditedPass* edits, const std::string& point, const char* study) {
   if (edits != nullptr && edits->changes(point))
-    throw usage_error(fmt::format("{} cannot contain an intervention on this point", study))
+    throw usage_error(fmt::format("{} cannot be combined with an intervention on this probe point", study))
         .found(point)
-        .expected("a head, the output of an attention or feed-forward layer, or the embedding");
+        .expected(
+            "an intervention on a head, the output of an attention or feed-forward layer, or the embedding");
 }
 
 // Throw usage if the logits read from the last residual differ from the model's logits.

@@ -236,7 +236,7 @@ class Resolver {
       ++inputs;
     }
     if (inputs == 0)
-      throw Error(ErrorKind::invalid_input, files ? "the file has no file names" : "the file has no texts",
+      throw Error(ErrorKind::invalid_input, files ? "the file lists no files" : "the file has no texts",
                   {list, -1, -1});
     return sums;
   }
@@ -308,7 +308,7 @@ class Resolver {
     const Tensor vector = read_tensor("vector", one.vector);
     for (ValueEdit& edit : edits) {
       if (vector.elements() != edit.end - edit.begin)
-        throw usage_error("the size of the vector does not match the place")
+        throw usage_error("the vector of an intervention has a wrong size")
             .at({one.vector, -1, -1})
             .found(vector.shape().text())
             .expected(fmt::format("[{}] for {}", edit.end - edit.begin, edit.point));
@@ -326,7 +326,7 @@ class Resolver {
       if (points.replaceable.count({site.head->kind, site.head->layer}) == 0)
         throw usage_error("the attention weights of this model cannot be changed")
             .found(one.text)
-            .expected("zero, mean, patch or add, or a model with dot-product attention");
+            .expected("the action zero, mean, patch or add, or a model with dot-product attention");
       WeightEdit edit;
       edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
       edit.tower = site.tower, edit.progress = progress_;
@@ -351,7 +351,7 @@ class Resolver {
     if (!one.pattern.empty()) {
       const Tensor pattern = read_tensor("pattern", one.pattern);
       if (pattern.shape().rank() != 2)
-        throw usage_error("the pattern does not have two dimensions")
+        throw usage_error("the attention pattern does not have two dimensions")
             .at({one.pattern, -1, -1})
             .found(pattern.shape().text())
             .expected("[queries, keys]");

@@ -146,7 +146,7 @@ std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExamp
   const std::string input = input_name(model);
   if (model.kind() == ModelKind::encoder && model.output() != Output::sequence_classes &&
       model.output() != Output::ctc)
-    throw usage_error("the study needs the loss of a target")
+    throw usage_error("the study needs a model that computes a loss for each input")
         .found("an encoder without a loss for a whole " + input)
         .expected(fmt::format("a decoder, an encoder-decoder or a classifier of {}s", input));
   const bool many = is_multi_label(model);

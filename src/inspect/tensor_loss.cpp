@@ -170,7 +170,7 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
           .expected("f32");
     if (weight.shape().rank() == 3) weight = side.remove(weight);
     if (weight.elements() != shape.elements())
-      throw input_error("\"" + it->first + "\" differs in shape from its output")
+      throw input_error("\"" + it->first + "\" has a wrong shape")
           .found(it->second.shape().text())
           .expected("the shape of the output \"" + name + "\"");
     // Copy the loss weights to the tape's arena, because the backward pass reads them.

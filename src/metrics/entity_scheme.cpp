@@ -125,7 +125,7 @@ EntityScheme detect_entity_scheme(LabelSequences sequences) {
   if ((only("IOBLU") && has('B') && has('L')) || prefixes == "U") return EntityScheme::bilou;
   throw Error(ErrorKind::bad_file, "the labels do not follow a known scheme")
       .found("prefixes " + prefixes)
-      .expected("those of iob2, ioe2, iobes or bilou");
+      .expected("the prefixes of iob2, ioe2, iobes or bilou");
 }
 
 void add_strict_entities(std::span<const std::string> labels, std::size_t sequence, EntityScheme scheme,

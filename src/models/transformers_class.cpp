@@ -15,7 +15,7 @@ constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
 constexpr double kLayerNormEpsilon = 1e-5;
 
 [[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
-  throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
+  throw usage_error(std::string("no class of the transformers library supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
       .remedy("Use the run folder with the commands of regard");

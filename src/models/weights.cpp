@@ -32,7 +32,7 @@ void check_int8(const Bound& bound, const formats::Weights& weights) {
   const std::int64_t outputs = bound.parameter->outputs();
   if (entry.dtype != "F32" || static_cast<std::int64_t>(entry.elements()) != outputs)
     throw file_error(weights.label(),
-                     "tensor \"" + bound.scale + "\" is not a scale of \"" + bound.name + "\"")
+                     "the scale \"" + bound.scale + "\" of \"" + bound.name + "\" has a wrong dtype or size")
         .found(entry.dtype + ", " + std::to_string(entry.elements()) + " numbers")
         .expected("F32, " + std::to_string(outputs) + " numbers");
   const Tensor scale = weights.tensor(bound.scale);

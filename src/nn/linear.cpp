@@ -28,9 +28,9 @@ std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std:
 Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed)
     : in_(in), transposed_(transposed) {
   if (transposed && parts.size() != 1)
-    throw usage_error("a transposed linear layer has a wrong number of parts")
-        .found(std::to_string(parts.size()) + " parts")
-        .expected("1 part");
+    throw usage_error("a transposed linear layer has a wrong number of weights")
+        .found(std::to_string(parts.size()) + " weights")
+        .expected("1 weight");
   bool any_bias = false;
   for (const LinearPart& part : parts) {
     columns_.push_back(out_);

@@ -41,9 +41,9 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
     wanted = wanted || tape.wanted({placed.part});
   }
   if (places != rows)
-    throw usage_error("assemble rows: the number of places differs from the number of rows")
-        .found(std::to_string(places) + " places")
-        .expected(std::to_string(rows) + " places");
+    throw usage_error("assemble rows: the parts have a wrong number of rows in total")
+        .found(std::to_string(places) + " rows")
+        .expected(std::to_string(rows) + " rows");
   Var out = tape.make({rows, features}, wanted);
   for (const PlacedRows& placed : parts)
     for (std::size_t r = 0; r < placed.places.size(); ++r)

@@ -31,7 +31,7 @@ ConvolutionSizes checked_sizes(Var x, Var weight, Var bias, std::span<const std:
   const Shape& shape = weight->value.shape();
   const FrameWindow& window = options.window;
   if (window.kernel < 1 || window.stride < 1 || window.padding < 0 || window.padding_end < 0)
-    throw usage_error("convolution: a size of the window is out of range")
+    throw usage_error("convolution: the kernel, stride or padding is out of range")
         .found("kernel " + std::to_string(window.kernel) + ", stride " + std::to_string(window.stride) +
                ", padding " + std::to_string(window.padding) + " and " + std::to_string(window.padding_end))
         .expected("kernel and stride at least 1, padding at least 0");

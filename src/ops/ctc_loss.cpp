@@ -157,9 +157,9 @@ void check_ctc(Var logits, std::span<const std::int32_t> offsets, std::span<cons
   if (!fit(offsets, logits->value.rows()) || !fit(target_offsets, std::ssize(targets)) ||
       offsets.size() != target_offsets.size())
     throw usage_error("CTC loss: the offsets do not match the frames or the targets")
-        .found(std::to_string(offsets.size()) + " offsets of frames, " +
-               std::to_string(target_offsets.size()) + " of targets")
-        .expected("equally many ascending offsets, from 0 to " + std::to_string(logits->value.rows()) +
+        .found(std::to_string(offsets.size()) + " frame offsets, " + std::to_string(target_offsets.size()) +
+               " target offsets")
+        .expected("equal numbers of ascending offsets, from 0 to " + std::to_string(logits->value.rows()) +
                   " frames and " + std::to_string(targets.size()) + " targets");
   require_ids("CTC loss", targets, logits->value.columns());
   if (options.blank < 0 || options.blank >= logits->value.columns())

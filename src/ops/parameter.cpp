@@ -76,7 +76,7 @@ void Parameter::set_trainable(bool trainable) {
   if (trainable == variable.needs_gradient) return;
   if (trainable && held_)
     throw usage_error("a model loaded for inference cannot be trained")
-        .found(std::string("the weight \"") + name + "\" as " + name_of(held.dtype))
+        .found(std::string("the weight \"") + name + "\" stored as " + name_of(held.dtype))
         .remedy("Load the model for training");
   if (trainable && mapped) own();
   variable.needs_gradient = variable.gradient_started = trainable;

@@ -37,7 +37,7 @@ void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& tabl
         .expected(std::to_string(x->value.rows()) + " positions, one for each row of x");
   if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
       2 * table.cosine.columns() > which.head_dim)
-    throw shape_error("rotary", "the heads exceed the features of x, or the table is wider than a head",
+    throw shape_error("rotary", "x has too few features for the heads, or the table is wider than a head",
                       {{"x", x}})
         .expected("at least " + std::to_string(which.column + which.heads * which.head_dim) +
                   " features, and a table for at most " + std::to_string(which.head_dim) + " features");

@@ -107,7 +107,7 @@ TEST_F(StudyInputs, GradientsOfQuantisedWeightsAreRefused) {
 TEST_F(StudyInputs, ModelsWithoutALossAreRefused) {
   write_file(folder_.path(), "lines.tsv", "the cat\t1\n");
   expect_error({golden("tasks/tag-distilbert").string(), "lines.tsv"}, 2,
-               {"needs the loss of a target", "an encoder without a loss"});
+               {"computes a loss for each input", "an encoder without a loss"});
   expect_error({golden("evaluate/regression-model").string(), "lines.tsv"}, 2,
                {"lines.tsv:1", "needs a classifier", "predicts a number"});
 }

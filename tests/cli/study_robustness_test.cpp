@@ -47,7 +47,7 @@ class StudyRobustness : public ::testing::Test {
 
 TEST_F(StudyRobustness, TextsOfOneTokenHaveNothingToPredict) {
   write_file(folder_.path(), "short.txt", "t\nq\n");
-  expect_error({"gpt", "short.txt"}, 3, "nothing to predict");
+  expect_error({"gpt", "short.txt"}, 3, "no token to predict");
   write_file(folder_.path(), "empty.txt", "\n  \n");
   expect_error({"gpt", "empty.txt"}, 3, "no texts");
 }

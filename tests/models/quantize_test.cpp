@@ -204,8 +204,8 @@ TEST_F(SavedInt8, DamagedFoldersAreRefused) {
   expect("_scale\" is not finite",
          [&](auto& all) { find(all, true).tensor.f32()[0] = std::numeric_limits<float>::quiet_NaN(); });
   expect("-128", [&](auto& all) { static_cast<std::int8_t*>(find(all, false).tensor.data())[1] = -128; });
-  expect("_scale\" is not a scale", [&](auto& all) { find(all, true).tensor = Tensor::zeros({3, 1}); });
-  expect("_scale\" is not a scale", [&](auto& all) {
+  expect("has a wrong dtype or size", [&](auto& all) { find(all, true).tensor = Tensor::zeros({3, 1}); });
+  expect("has a wrong dtype or size", [&](auto& all) {
     formats::NamedTensor& scale = find(all, true);
     scale.tensor = scale.tensor.to(DType::f16);
   });
