@@ -1,5 +1,5 @@
-// A layer of an encoder or a decoder: self-attention, optional cross-attention and a feed-forward layer. Each
-// is a residual branch. The positions of the norms are configurable.
+// A layer of an encoder or a decoder: self-attention, optional cross-attention and a feed-forward layer, each
+// as a residual branch. The positions of the norms are configurable.
 #pragma once
 
 #include <cstring>
@@ -16,8 +16,8 @@
 
 namespace regard::nn {
 
-// Names of the norms in x' = after(x + branch(f(before(x)))). Pre-norm uses `before`, post-norm (Vaswani et
-// al. 2017) `after`, Gemma 2 `before` and `branch`. An empty name means that there is no norm.
+// Names of the norms in x' = after(x + branch(f(before(x)))); an empty name means that there is no norm.
+// Pre-norm uses `before`, post-norm (Vaswani et al. 2017) `after`, Gemma 2 `before` and `branch`.
 struct NormNames {
   std::string before, branch, after;
 };
@@ -66,9 +66,9 @@ class Block {
   std::unique_ptr<FeedForward> feed_forward_;
 };
 
-// Return layer(), a value computed from x [tokens, features] with the shape of x. If the tape does not record
-// and owns x's memory, copy the result into x, free the arena memory that the layer allocated, and return x.
-// All layers then use the same memory for their results.
+// Return layer(), which computes a value with the shape of x [tokens, features] from x. If the tape does not
+// record and x owns its memory, copy the result into x, free the arena memory that the layer allocated, and
+// return x, so that the results of all layers use the same memory.
 template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();

@@ -119,7 +119,7 @@ void Cache::select(std::span<const std::int32_t> slots) {
 
 // The following functions manage page tables.
 
-// Add pages until the table has room for `rows` rows. If a bounded cache has too few free pages, throw and
+// Add pages until the table can store `rows` rows. If a bounded cache has too few free pages, throw and
 // add none.
 void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);

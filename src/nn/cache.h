@@ -33,12 +33,12 @@ struct CacheShape {
   std::int64_t key_width = 0, value_width = 0;  // numbers per token and layer: kv_heads × head_dim
   bool cross = false;                           // true if the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // maximum number of positions; 0 means no limit
-  // Sliding window: a token attends to at most `window` tokens in every layer, itself and those before it. 0
-  // means no window.
+  // Sliding window: in every layer, a token attends to itself and to at most `window` − 1 preceding tokens.
+  // 0 means no window.
   std::int64_t window = 0;
-  // bf16: keys and values are rounded and packed for products (kernels/bf16_pages.h). Requires kv_heads.
+  // bf16: keys and values are rounded and packed for products (kernels/bf16_pages.h).
   kernels::Precision precision = kernels::Precision::f32;
-  std::int64_t kv_heads = 0;
+  std::int64_t kv_heads = 0;  // number of key/value heads; must be set for bf16
 
   std::int64_t key_floats() const;    // size of a layer's keys in a page, in floats
   std::int64_t value_floats() const;  // size of a layer's values in a page, in floats
@@ -54,8 +54,8 @@ constexpr std::int64_t pages_for(std::int64_t tokens) {
 
 class Cache {
  public:
-  // Create a cache for `capacity` tokens per slot, rounded up to pages. reserve() increases it; pages for
-  // cross-attention and copies of shared pages are added when needed. Throws usage if slots < 1.
+  // Create a cache for `capacity` tokens per slot, rounded up to pages. reserve() increases the capacity;
+  // pages for cross-attention and copies of shared pages are added when needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
   // Create a cache with a fixed total of `pages` pages for all slots. A call that requires more pages throws
   // resource_exhausted.
@@ -65,17 +65,16 @@ class Cache {
   std::int64_t capacity() const { return capacity_; }  // capacity of a slot in tokens
   std::int64_t length(std::int64_t slot) const;        // tokens appended to the slot so far
 
-  // Set the slots to which decode() appends the sequences of its batch, one slot per sequence, until the next
-  // select(). Default: all slots. Throws usage if a slot does not exist or is given twice. Does not allocate
-  // memory.
+  // Set the slots to which decode() appends the sequences of its batch, one slot per sequence, without
+  // allocating memory. Throws usage if a slot does not exist or is given twice.
   void select(std::span<const std::int32_t> slots);
-  std::span<const std::int32_t> slots() const { return selected_; }
+  std::span<const std::int32_t> slots() const { return selected_; }  // default: all slots
 
   void clear(std::int64_t slot);  // discard the slot's sequence and its cross-attention
   void clear();                   // clear all slots
 
-  // Copy the content of slot from[s] to slot s for all s < from.size(); used by beam search. Slots s with
-  // from[s] = −1 or s ≥ from.size() are cleared. Copies of a slot share its pages.
+  // Copy the content of slot from[s] to slot s for all s < from.size(), sharing the pages; used by beam
+  // search. Slots s with from[s] = −1 or s ≥ from.size() are cleared.
   void reorder(std::span<const std::int32_t> from);
 
   // Share the first `tokens` tokens of slot `from`, and its cross-attention, with the empty slot `to`. Throws
@@ -86,8 +85,8 @@ class Cache {
   // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
-  // Make the memory of all pages resident. Otherwise a page becomes resident at its first use. The cache must
-  // be empty.
+  // Make the memory of all pages resident now instead of at the first use of each page. The cache must be
+  // empty.
   void make_resident() { pool_.make_resident(); }
 
   std::int64_t pages() const { return pool_.size(); }

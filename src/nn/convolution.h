@@ -40,7 +40,8 @@ class Convolution {
   std::int64_t out() const { return config_.out; }
   const FrameWindow& window() const { return config_.window; }
 
-  // Append the weights. They are never quantised, because convolutions are few and are the first layers.
+  // Append the parameters. They are never quantised, because a model has few convolutions and they are its
+  // first layers.
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:

@@ -35,15 +35,16 @@ class Embedding {
   Parameter& weight() { return *weight_; }
 
   void collect(std::vector<Parameter*>& parameters) { parameters.push_back(weight_.get()); }
-  // Pack the weight as an output projection, unless it is mapped from a file. Look-ups in a held weight then
-  // read the packed copy.
+  // Pack the weight as an output projection; look-ups in a weight that is stored for inference only
+  // (Parameter::is_held()) then read the packed copy. Any other weight is not packed if it is mapped from a
+  // file.
   void prepare_for_inference(const Preparation& how);
 
  private:
   void settle_packed(Tape& tape) const;
   void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
-  // packed weight; a recording pass discards it, because training changes the weight
+  // packed weight; discarded when a tape records gradients, because training changes the weight
   mutable kernels::PackedMatrix packed_;
 };
 

@@ -36,7 +36,7 @@ Projection features(ThreadPool& pool, const Linear& layer, std::int64_t first, s
     std::copy_n(all.bias->value.f32() + first, count, found.bias.f32());
   }
   const Tensor& stored = all.weight->value;
-  // reads_bf16() is false for a layer with low-rank updates.
+  // Copying the weight would omit low-rank updates; reads_bf16() is false for a layer with updates.
   const bool plain = stored.defined() && layer.reads_bf16();
   if (!plain) {
     found.weight = product_with_identity(tape, layer, first, count);

@@ -9,12 +9,11 @@
 
 namespace regard::nn {
 
-// The layers of one attention. Self-attention: `query` computes the features of all queries, then all keys,
-// then all values, and key_value is null. Cross-attention: `key_value` computes those of all keys, then all
-// values.
+// The linear layers of one attention.
 struct AttentionLayers {
+  // cross-attention: queries of all heads; self-attention: queries, then keys, then values of all heads
   const Linear* query;
-  const Linear* key_value;
+  const Linear* key_value;  // cross-attention: keys, then values of all heads; self-attention: null
   const Linear* output;
 };
 

@@ -41,7 +41,7 @@ std::int64_t stored_bytes(std::span<Parameter* const> parts) {
   for (const Parameter* part : parts) {
     const DType dtype = part->is_held() ? part->held.dtype : DType::f32;
     bytes += part->value().elements() * static_cast<std::int64_t>(size_of(dtype));
-    // Each output also has a scale and a sum of its weights.
+    // In int8, a scale and the sum of the weights are also stored for each output.
     if (dtype == DType::i8) bytes += part->outputs() * static_cast<std::int64_t>(2 * sizeof(float));
   }
   return bytes;

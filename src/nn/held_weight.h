@@ -12,7 +12,7 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
-// Return the error for a pass that records gradients of a held weight.
+// Return the error for recording gradients of a weight that is held for inference only.
 Error held_weight_error();
 
 // Return the number format in which inference computes matrix products with the weights `parts`
@@ -23,9 +23,9 @@ kernels::Precision precision_of(std::span<Parameter* const> parts);
 // held dtype (int8: with the scale and the sum of weights of each output), any other weight as f32.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
-// Pack the weights `parts` into one matrix with the outputs of all of them; free the held numbers, or release
-// their mapped pages. The matrix has the common type of the weights, or f32 if their types differ. If
-// `transposed` is true, there is one weight, stored as [in, out].
+// Pack the weights `parts` into one matrix with all their outputs, in their common type or, if the types
+// differ, in f32; then free their unpacked values, or release the mapped pages. If `transposed` is true,
+// there is one weight, stored as [in, out].
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed);
 
 }  // namespace regard::nn

@@ -66,13 +66,13 @@ class Linear {
   std::vector<std::int64_t> columns_;
   // The block is allocated separately: parameters contain a pointer to it, so its address must not change.
   std::unique_ptr<LinearBlock> weight_;
-  std::unique_ptr<ParameterBlock> bias_;  // biases of all parts; null if no part has one
+  std::unique_ptr<ParameterBlock> bias_;  // biases of all layers; null if no layer has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
   void begin_pass(const Tape& tape) const;
   Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
-  // packed weights; a recording pass discards them, because training changes the weights
+  // packed weights; discarded when a tape records gradients, because training changes the weights
   mutable kernels::PackedMatrix packed_;
 };
 

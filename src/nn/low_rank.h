@@ -28,14 +28,16 @@ struct LinearBlock : ParameterBlock {
 // not stored as a convolution.
 bool has_low_rank(const Parameter& weight);
 
-// Add an update of zeros to the weight. The weight's layer owns it. `name` is the layer's name, used in the
-// parameters' names. Throws usage if has_low_rank() is false or the weight already has an update.
+// Add an update of zeros to the weight and return it; the weight's layer owns the update. `name` is the
+// layer's name, used in the parameters' names. Throws usage if has_low_rank() is false or the weight already
+// has an update.
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale);
 
 // Return the weight's update, or null if there is none.
 LowRank* low_rank_of(const Parameter& weight);
 
-// Add the update to the weight's value and remove it. Throws usage if the weight is held for inference.
+// Add the low-rank update, if there is one, to the weight's value, and delete the update. Throws usage if the
+// weight is stored for inference only.
 void merge_low_rank(ThreadPool& pool, Parameter& weight);
 
 }  // namespace regard::nn

@@ -26,7 +26,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   bool cross = false;              // true for cross-attention: keys and values are computed from a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
   // Names of the norms that are applied to the query and the key vector of each head before rotary positions
-  // (Qwen 3). All heads share the weights of these norms. Empty if there are no such norms.
+  // (Qwen 3), with weights that all heads share. Empty if there are no such norms.
   std::string query_norm, key_norm;
   NormConfig head_norm;
   // If true, query, key and value have one joint weight with the name `query`. In cross-attention, key and
@@ -50,8 +50,8 @@ struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   RotaryPositions* rotary = nullptr;  // rotary positions, for self-attention
 };
 
-// Ablation: return the output of the heads [tokens, heads · size] of the attention at `point`, multiplied by
-// the factors of the tape's probe (ops::Probe::head_scale()).
+// Ablation: return `context`, the output of the heads [tokens, heads · size], with each head multiplied by
+// its factor from the tape's probe (ops::Probe::head_scale()). `point` is the attention's probe point.
 Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context);
 
 class MultiHeadAttention {
@@ -74,7 +74,8 @@ class MultiHeadAttention {
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // Query, key and value of the batch's tokens: columns of one variable or, with head norms, of several.
+  // Query, key and value of the batch's tokens: columns of one joint variable. With head norms, query and key
+  // have variables of their own.
   struct Projected {
     ops::Columns query, key, value;
   };
@@ -93,7 +94,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
-  std::unique_ptr<Norm> query_norm_, key_norm_;  // both are set, or both are null
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // head norms: either both or none is null
 };
 
 }  // namespace regard::nn

@@ -29,8 +29,8 @@ void PagePool::grow(std::int64_t pages) {
     void* memory = segments_.back().get();
     if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
     std::size_t space = floats * sizeof(float);
-    // Attention reads one row of each head per key, and these rows are far apart. With small pages, each key
-    // needs its own TLB entry. Memory that is never written uses no physical pages.
+    // Attention reads one row of each head per key, and these rows are far apart, so with small pages each
+    // key needs its own TLB entry. Memory that is never written uses no physical pages.
     if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
     for (std::int64_t i = 0; i < count; ++i) pages_.push_back(begin + i * stride);

@@ -51,7 +51,8 @@ class Recurrent {
   // One direction of one layer.
   struct Direction {
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;
-    mutable kernels::PackedMatrix packed_ih, packed_hh;  // packed weights; a recording pass discards them
+    // packed weights; discarded when a tape records gradients
+    mutable kernels::PackedMatrix packed_ih, packed_hh;
   };
   ops::Recurrence run(Tape& tape, Direction& direction, Var x, const Ragged& shape, Var initial,
                       bool reverse) const;

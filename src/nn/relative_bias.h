@@ -24,7 +24,7 @@ class RelativeBias {
   explicit RelativeBias(const RelativeBiasConfig& config);
 
   // Compute the bias of this batch and store it in `input`, whose shape and cache must be set. Call it once
-  // per pass; all layers use the result.
+  // per forward pass; all layers use the result.
   void prepare(Tape& tape, AttentionInput& input) const;
 
   void collect(std::vector<Parameter*>& parameters) const { parameters.push_back(table_.get()); }

@@ -23,10 +23,10 @@ struct AttendedWord {
   // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // before[i] and after[i] are the cosines of the word's vector, before and after attention, with the vector
-  // of word i of the text before attention.
+  // Cosines of this word's vector with the vector that word i of the text has before attention: before[i]
+  // uses this word's vector before attention, after[i] its vector after attention.
   std::vector<double> before{}, after{};
-  // nearest words of the file, without the word itself
+  // words of the file that are nearest to the vector before and after attention, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};
 };
 

@@ -26,9 +26,9 @@ struct CooccurrenceOptions {
   std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 
-// Return every pair that occurs, once, in random order. Whenever memory holds `records` entries, they are
-// sorted and written to disk as a run. The runs are merged, and the pairs are distributed at random over
-// files that fit into memory, each of which is shuffled. Windows do not cross sentence ends.
+// Return every pair that occurs, once, in random order; windows do not cross sentence ends. An external merge
+// sort adds the counts of equal pairs; the pairs are then distributed at random over files that fit into
+// memory, each of which is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 

@@ -10,7 +10,7 @@ namespace regard::vectors {
 namespace {
 
 constexpr std::int32_t kVersion = 12;
-// size in bytes of an entry with an empty word: terminator, count and type
+// size in bytes of a dictionary entry with an empty word: terminator, count and type
 constexpr std::size_t kSmallestEntry = 10;
 
 class FasttextReader {

@@ -79,8 +79,8 @@ void PairWindow::sentence(RandomStream& random) {
   }
 }
 
-// Select the output rows. With negative sampling, these are the target (label 1) and its negative samples
-// (label 0). With hierarchical softmax, they are the nodes on the target's path in the Huffman tree.
+// Select the output rows: with negative sampling, the target (label 1) and its negative samples (label 0);
+// with hierarchical softmax, the nodes on the target's path in the Huffman tree.
 void PairWindow::draw_outputs(std::int32_t target, RandomStream& random) {
   outputs_.clear();
   labels_.clear();
@@ -150,7 +150,7 @@ void PairWindow::spread() {
 }
 
 // Train skip-gram as in fastText: the centre word with its n-grams is the input, and each context word is a
-// target. Each row of the input gets the whole update. The mean of the rows therefore changes by the same
+// target. The whole update is added to each row of the input, so the mean of the rows changes by the same
 // amount and is not computed again between targets.
 void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end,
                                    RandomStream& random) {
@@ -165,8 +165,8 @@ void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::s
   spread();
 }
 
-// Train CBOW: the mean of the context words is the input, and the centre word is the target. Each context
-// word gets the whole update.
+// Train CBOW: the mean of the context words is the input, and the centre word is the target. The whole
+// update is added to each context word.
 void PairWindow::cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   rows_.clear();
   for (std::size_t at = begin; at < end; ++at) {

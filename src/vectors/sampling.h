@@ -23,8 +23,8 @@ class AliasTable {
 
  private:
   struct Entry {
-    std::uint32_t keep = ~std::uint32_t{0};  // probability of keeping the index, in units of 2⁻³²
-    std::int32_t other = 0;
+    std::uint32_t keep = ~std::uint32_t{0};  // probability of the index itself, in units of 2⁻³²
+    std::int32_t other = 0;                  // index that is returned otherwise
   };
   std::vector<Entry> entries_;
 };

@@ -10,9 +10,9 @@
 
 namespace regard::vectors {
 
-// `values` is [words, size]. Text formats contain each value with the fewest digits that convert back to the
-// same f32. Throws usage for fastText's binary format and for a word that is empty, contains a line end or,
-// in word2vec's formats, contains a space or a tab. Throws io if the file cannot be written.
+// Write `values` [words, size]; in text formats, with the fewest digits that convert back to the same f32.
+// Throws io if the file cannot be written, and usage for fastText's binary format and for a word that is
+// empty, contains a line end or, in word2vec's formats, contains a space or a tab.
 void save_vectors(const std::filesystem::path& path, Format format, std::span<const std::string> words,
                   std::int64_t size, std::span<const float> values);
 

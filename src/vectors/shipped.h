@@ -11,7 +11,7 @@ namespace regard::vectors {
 
 extern const std::string_view kShippedVectors;  // content of recipes/explain-vectors/vectors.txt
 
-// Return the vectors, which are decoded at the first call. Safe to call from several threads. Words are in
+// Return the vectors, which are decoded at the first call; safe to call from several threads. Words are in
 // lower case and in the order of decreasing frequency.
 const WordVectors& shipped_vectors();
 

@@ -1,6 +1,6 @@
-// A sequence of records of one trivially copyable type in an unnamed temporary file. Records are appended,
-// then read through a memory mapping. The file is removed with the object or when the process ends, even if
-// the process is killed.
+// A sequence of records of one trivially copyable type in an unnamed temporary file, appended first and then
+// read through a memory mapping. The file is removed with the object or when the process ends, even if the
+// process is killed.
 #pragma once
 
 #include <cstddef>

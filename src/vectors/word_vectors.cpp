@@ -121,7 +121,7 @@ void WordVectors::measure(ThreadPool& pool) {
   const std::size_t count = words_.size();
   const auto size = static_cast<std::size_t>(size_);
   norms_.resize(count);
-  constexpr std::size_t kRows = 1024;  // number of rows per task
+  constexpr std::size_t kRows = 1024;  // rows per task of the thread pool
   pool.parallel_for(static_cast<std::int64_t>((count + kRows - 1) / kRows),
                     [&](std::int64_t task, int worker) {
                       auto* numbers = reinterpret_cast<float*>(pool.scratch(worker, size * sizeof(float)));

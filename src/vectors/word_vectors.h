@@ -32,10 +32,9 @@ const std::vector<std::string>& format_names();  // return the names of all form
 
 class WordVectors {
  public:
-  // Read a file. A repeated word keeps its first vector, as in gensim; duplicates() is the number of ignored
-  // repetitions. Throws bad_file with the line (text) or byte (binary) of an error: wrong counts, missing or
-  // extra numbers, NaN, infinity. Sizes are checked before memory is allocated. Binary word2vec files remain
-  // mapped. Throws io.
+  // Read a file; sizes are checked before memory is allocated, and binary word2vec files remain mapped. If a
+  // word is repeated, its first vector is used, as in gensim. Throws io, and bad_file with the line (text) or
+  // byte (binary) of an error: wrong counts, missing or extra numbers, NaN, infinity.
   static WordVectors load(const std::filesystem::path& path, ThreadPool& pool,
                           Format format = Format::automatic);
   // `values` is [words, size]. Throws usage for another number of values, for repeated words and for values
@@ -49,15 +48,15 @@ class WordVectors {
   void copy(std::size_t index, float* to) const;  // copies the size() elements of the vector
   float norm(std::size_t index) const { return norms_[index]; }
 
-  // Copy the word's vector to `to`. For an out-of-vocabulary word, this is the mean of the vectors of its
-  // n-grams if the file has n-grams. Returns false if the word has no vector.
+  // Copy the word's vector to `to`; return false if the word has no vector. If the file has n-grams, the
+  // vector of an out-of-vocabulary word is the mean of the vectors of its n-grams.
   bool vector_of(std::string_view word, float* to) const;
   // Return the word's vector. Throws usage that names the word if it has no vector.
   std::vector<float> require(std::string_view word) const;
 
   Format format() const noexcept { return format_; }
   const std::string& name() const noexcept { return name_; }
-  std::int64_t duplicates() const noexcept { return duplicates_; }
+  std::int64_t duplicates() const noexcept { return duplicates_; }  // number of ignored repetitions
   bool has_subwords() const noexcept { return subwords_.buckets > 0; }
 
  private:
