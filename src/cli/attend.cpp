@@ -198,13 +198,15 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
-  verb->add_option("--tokenizer", options->tokenizers,
-                   "Tokenizer file or model folder; --html and --json then also show TEXT under this "
-                   "tokenizer and the model's own; repeatable")
+  verb->add_option(
+          "--tokenizer", options->tokenizers,
+          "Tokenizer file or model folder; --html and --json then also contain the tokens of TEXT with "
+          "this tokenizer and with the model's own; repeatable")
       ->allow_extra_args(false);
-  verb->add_flag("--checkpoints", options->checkpoints,
-                 "Show the heads with the highest scores in every checkpoint of the run MODEL on the page of "
-                 "--html");
+  verb->add_flag(
+      "--checkpoints", options->checkpoints,
+      "Add to the page of --html the attention of the heads with the highest scores, computed with "
+      "every checkpoint of the run MODEL");
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
                    "Omitted for texts of more than 96 tokens. Default: 10")

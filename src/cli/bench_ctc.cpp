@@ -68,14 +68,14 @@ void add_bench_ctc(CLI::App& bench, Globals& globals) {
   CLI::App* ctc = bench.add_subcommand("ctc", "Time the CTC loss, forward and backward");
   const auto request = std::make_shared<CtcBenchRequest>();
   const CLI::Range sizes(1, 1 << 16);
-  ctc->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
-  ctc->add_option("--frames", request->frames, "Frames of each sequence")
+  ctc->add_option("--batch", request->batch, "Number of sequences")->check(sizes)->capture_default_str();
+  ctc->add_option("--frames", request->frames, "Number of frames per sequence")
       ->check(sizes)
       ->capture_default_str();
   ctc->add_option("--labels", request->labels, "Number of labels, including the blank")
       ->check(CLI::Range(2, 1 << 16))
       ->capture_default_str();
-  ctc->add_option("--targets", request->targets, "Target labels of each sequence")
+  ctc->add_option("--targets", request->targets, "Number of target labels per sequence")
       ->check(sizes)
       ->capture_default_str();
   add_globals(*ctc, globals);

@@ -262,17 +262,16 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
-      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; images: a folder of folders of "
-      "images, IDX files, or a table of paths and labels or texts");
+      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; images: a folder with one "
+      "subfolder per label, IDX files, or a table of paths and labels or texts");
   verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
       ->check(CLI::IsMember(kTasks));
   verb.add_option("--columns", options.data.columns,
                   "Columns of the table, in the order that the task expects: names, or numbers from 1. "
                   "Example: text,label. Default: the first columns; .jsonl: the names in docs/evaluation.md")
       ->delimiter(',');
-  verb.add_option(
-          "--highest", options.data.highest,
-          "Images: pixel value of white, for a table with the grey pixels and the label of one image per row")
+  verb.add_option("--highest", options.data.highest,
+                  "Images: pixel value of white. Each row of the table then contains grey pixels and a label")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");

@@ -29,8 +29,8 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
           "--intervene", interventions,
           "Change values in every pass: ACTION PLACE [KEY=VALUE …]; repeatable. ACTION: zero, mean,\n"
           "patch, add, scale, uniform, replace, freeze. PLACE: a head (cross.1.0), a layer (decoder.3) or a\n"
-          "point (decoder.3.residual). Values of another input: text=TEXT, or file=FILE with an image or\n"
-          "sound. See docs/looking.md")
+          "probe point (decoder.3.residual). text=TEXT or file=FILE (an image or sound) specifies the input\n"
+          "from which patch, replace and other actions read values. See docs/looking.md")
       ->allow_extra_args(false);
 }
 

@@ -147,8 +147,8 @@ void add_run(CLI::App& app, Globals& globals) {
       "--generate adds the output sequences and, with beam search, sequences_scores. It uses the settings "
       "of\n"
       "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"
-      "them: one line for each row of the inputs, for its tokens without the padding; an encoder-decoder\n"
-      "needs decoder_input_ids. The options from --layer to --full select their content.");
+      "them: one line for each row of the inputs, without padding tokens; an encoder-decoder needs\n"
+      "decoder_input_ids. The options from --layer to --full select their content.");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();

@@ -157,9 +157,10 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
-  verb.add_option("--max-concurrent", request.concurrent,
-                  "Maximum per client: number of requests in progress, and number of sequences that a model "
-                  "decodes\nin one batch. The maximum for all clients together is a third higher")
+  verb.add_option(
+          "--max-concurrent", request.concurrent,
+          "Maximum number of requests in progress per client, and of a client's sequences that a model\n"
+          "decodes in one batch. The limits for all clients together are a third higher")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")

@@ -163,7 +163,8 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
                   "Try the next temperature if the mean log-probability of the tokens is below this")
       ->capture_default_str();
   verb.add_option("--no-speech", request.no_speech,
-                  "Skip a window whose probability of silence exceeds this and whose log-probability is low")
+                  "Skip a window whose probability of silence exceeds this and whose mean log-probability is "
+                  "below --log-probability")
       ->capture_default_str();
 }
 

@@ -244,8 +244,8 @@ void add_vectors(CLI::App& app, Globals& globals) {
   CLI::App* judge = verb->add_subcommand("evaluate", "Evaluate on word similarities or analogies");
   judge->footer(
       "DATA holds pairs (WORD WORD NUMBER per line) or analogies in the format of questions-words.txt\n"
-      "(\": NAME\" starts a section; four words per line). Upper and lower case are not distinguished: of\n"
-      "words that differ only in case, the first of the file is used. --case-sensitive distinguishes them.");
+      "(\": NAME\" starts a section; four words per line). Upper and lower case are not distinguished: if\n"
+      "words differ only in case, the first one in the file is used. --case-sensitive distinguishes them.");
   add_globals(*judge, globals);
   add_vectors_file(*judge, options->file);
   judge->add_option("DATA", options->data, "File of pairs or analogies")->required();

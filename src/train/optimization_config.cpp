@@ -177,8 +177,8 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
                 "Label smoothing: fraction of each label's probability that is distributed equally among all "
                 "classes, as in PyTorch.");
   fields.number("r_drop", c.r_drop, 0, 1e6,
-                "R-Drop (Liang et al. 2021): weight of the symmetric divergence between two passes with "
-                "different dropout. 0 disables the second pass.");
+                "R-Drop (Liang et al. 2021): weight of the symmetric divergence between the outputs of two "
+                "forward passes with different dropout. 0 disables the second pass.");
   fields.number("ema_decay", c.ema_decay, 0, kBelowOne,
                 "Keep a moving average of the weights: average = ema_decay * average + (1 - ema_decay) * "
                 "weight after every step. Validations and checkpoints use it. 0 disables it.");

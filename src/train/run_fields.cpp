@@ -70,7 +70,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
                   .key = "valid_fraction",
                   .target = &c.valid_fraction,
                   .meaning = "Fraction of the training text that is used for validation if `valid` is empty. "
-                             "Pairs are selected by a hash of their source; of plain text, the end is used.",
+                             "Pairs are selected by a hash of their source; for plain text, the end is used.",
                   .low = 0.0,
                   .high = 0.5});
   add_text_rules(list, c);
@@ -231,7 +231,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   list.push_back({.section = "model",
                   .key = "family",
                   .target = &config.model.family,
-                  .meaning = "Family of a new model.",
+                  .meaning = "Architecture of a new model.",
                   .choices = family_names()});
   list.push_back(
       {.section = "model",
@@ -244,9 +244,9 @@ std::vector<Field> run_fields(RunConfig& config) {
        .key = "vectors",
        .target = &config.model.vectors,
        .meaning = "File of word vectors to initialise the embedding, in a format that `regard vectors` "
-                  "reads; with two vocabularies, the source embedding. The vectors must have the size of the "
-                  "embedding. Tokens without a vector keep random values, so `tokenizer.type = \"word\"` is "
-                  "recommended. The path is relative to the run file."});
+                  "reads. With two vocabularies, only the source embedding is initialised. The vectors must "
+                  "have the size of the embedding. Tokens without a vector keep random values, so "
+                  "`tokenizer.type = \"word\"` is recommended. The path is relative to the run file."});
   list.push_back({.section = "model",
                   .key = "freeze_vectors",
                   .target = &config.model.freeze_vectors,

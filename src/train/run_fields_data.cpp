@@ -28,9 +28,10 @@ void add_conversations(std::vector<Field>& list, DataConfig& c) {
       {.section = "data",
        .key = "conversations",
        .target = &c.conversations,
-       .meaning = "Language models: the column contains conversations, lists of objects with `role` and "
-                  "`content` in JSONL files. Each is one example, formatted by the chat template. The loss "
-                  "counts only the tokens of the assistant. Requires `model.from`."});
+       .meaning =
+           "Language models: the column contains conversations, lists of objects with `role` and "
+           "`content` in JSONL files. Each conversation is one example, formatted by the chat template. "
+           "The loss counts only the tokens of the assistant. Requires `model.from`."});
   list.push_back({.section = "data",
                   .key = "chat_template",
                   .target = &c.chat_template,

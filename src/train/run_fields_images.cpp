@@ -18,8 +18,9 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   list.push_back({.section = "images",
                   .key = "highest",
                   .target = &c.highest,
-                  .meaning = "Value of white in tables whose rows are grey pixels and a label. 0 means that "
-                             "each row is the path of an image and its label.",
+                  .meaning =
+                      "Pixel value of white. Each row of a table then contains grey pixels and a label. 0 "
+                      "means that each row contains the path of an image and its label.",
                   .low = 0,
                   .high = 65535});
   list.push_back(

@@ -94,7 +94,7 @@ void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
   list.push_back({.section = "embedding",
                   .key = "distance",
                   .target = &c.distance,
-                  .meaning = "triplet: distance between vectors.",
+                  .meaning = "triplet: distance function of two vectors.",
                   .choices = {"euclidean", "cosine"}});
   list.push_back({.section = "embedding",
                   .key = "pooling",

@@ -155,7 +155,7 @@ void add_distributed(std::vector<Field>& list, DistributedConfig& c) {
        .target = &c.timeout,
        .unit = "seconds",
        .meaning = "Several processes (mpirun): end the run if no message from another process arrives within "
-                  "this time. The time must be longer than that of writing a checkpoint.",
+                  "this time. It must exceed the time to write a checkpoint.",
        .low = 1e-3,
        .high = 1e9,
        .may_change = true});
