@@ -42,8 +42,8 @@ struct StudyOptions {
   // `instead`.
   std::string answer = {}, instead = {};
   std::vector<HeadName> off = {};  // views "heads" and "sets": heads ablated in all passes
-  // Views "heads", "sets", "flip", "patch" and "path": file with the results for those heads, sets of heads
-  // or components that are finished. A later call with this file computes only the others.
+  // Views "heads", "sets", "flip", "patch" and "path": file that stores the result of each head, set of
+  // heads or component when it is computed. A later call with this file computes only the missing results.
   std::filesystem::path state = {};
   // Position at which the answer is predicted; the views "lens" and "rollout" list only this position.
   // Default: -1, which means all positions for these two views; otherwise the last position for a decoder,

@@ -15,7 +15,7 @@
 namespace regard::inspect {
 namespace {
 
-// Return the first position with a known prediction, or 0.
+// Return the first position that has a label, or 0 if there is none.
 std::int64_t first_prediction(const StudyExample& example) {
   const std::vector<std::int32_t>& labels = example.labels;
   const auto found = std::find_if(labels.begin(), labels.end(), [](std::int32_t id) { return id >= 0; });

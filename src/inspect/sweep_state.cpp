@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Throw usage if the settings `found` in the file differ from `settings`.
+// Throw a usage error if `found`, the settings in the file, differ from `settings`.
 void require_same(const Json& found, const SweepSettings& settings, const Place& place) {
   const auto error = [&place] {
     return usage_error("the file contains the state of another sweep")

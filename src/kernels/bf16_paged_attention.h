@@ -2,8 +2,8 @@
 // bf16 pages (bf16_pages.h). Queries and attention weights (before the division by their sum) are rounded to
 // bf16 for the products of bf16.h; scores, softmax and sums are f32.
 //
-// Keys are processed in blocks of 32 from the sequence's first key. The result of a query therefore depends
-// only on its own row and on the keys that it may attend to, not on the other queries in the call.
+// Keys are processed in blocks of 32 from the sequence's first key, so the result of a query does not depend
+// on the other queries in the call.
 #pragma once
 
 #include "kernels/attention.h"

@@ -29,7 +29,7 @@ inline std::string scale_name(const std::string& name) {
   return name + "_scale";
 }
 
-// Return the name in the file of the weight that the model calls `name`, by the family's NameRules. Returns
+// Translate the model's weight name `name` to the name used in the file, with the family's NameRules. Return
 // std::nullopt if the file does not contain the weight.
 std::optional<std::string> find_tensor(const std::string& name, const NameRules& rules,
                                        const formats::Weights& weights);

@@ -1,4 +1,5 @@
-// Texts of speech recognition as labels: Whisper's tokens, or characters for a model with a CTC head.
+// Conversion of transcripts to the labels of speech recognition: Whisper's tokens, or characters for a model
+// with a CTC head.
 #pragma once
 
 #include <cstdint>
