@@ -78,7 +78,7 @@ void TapeObserver::after_node(bool in_segment) {
 
 void TapeObserver::before_write(const Variable* variable) const {
   if (backward_ && first_use(*variable) >= nodes_)
-    throw std::logic_error("the gradient of a weight was written after it was final");
+    throw std::logic_error("an operation wrote the gradient of a weight after the gradient was final");
 }
 
 }  // namespace regard::ops

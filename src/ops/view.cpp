@@ -44,7 +44,7 @@ Var reshape(Tape& tape, Var x, Shape shape) {
 Var columns(Tape& tape, Var x, std::int64_t first, std::int64_t width) {
   require_matrix("columns", "x", x);
   if (first < 0 || width < 0 || first + width > x->value.columns())
-    throw shape_error("columns", "the columns exceed the features of x", {{"x", x}})
+    throw shape_error("columns", "x has too few features for the range of columns", {{"x", x}})
         .expected("at least " + std::to_string(first + width) + " features");
   const bool wanted = tape.wanted({x});
   Var out = tape.make({x->value.rows(), width}, wanted);

@@ -43,7 +43,7 @@ Var windows(Tape& tape, Var x, const Ragged& shape, std::int64_t width, std::int
   require_matrix("windows", "x", x);
   require_ragged("windows", shape, x->value.rows());
   if (width < 1 || left < 0 || left >= width)
-    throw usage_error("windows: a window does not contain its own token")
+    throw usage_error("windows: the window of a token does not contain the token")
         .found("width " + std::to_string(width) + ", " + std::to_string(left) + " tokens before")
         .expected("width at least 1, and 0 to width - 1 tokens before");
   const std::int64_t features = x->value.columns();

@@ -43,7 +43,7 @@ ApiKeys::ApiKeys(const std::filesystem::path& file) {
       throw Error(ErrorKind::bad_file, "an API key is too short", {file.string(), number})
           .found(std::to_string(line.size()) + " characters")
           .expected("at least " + std::to_string(kShortestKey) + " characters")
-          .remedy("Make one with: openssl rand -hex 32");
+          .remedy("Create one with: openssl rand -hex 32");
     digests_.push_back(digest_of(line));
   }
   if (digests_.empty()) throw file_error(file.string(), "the file has no API key").expected("one per line");

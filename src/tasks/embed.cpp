@@ -165,7 +165,7 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
     for (const float x : vector)
       if (!std::isfinite(x))
         throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite")
-            .remedy("The weights may be damaged. Obtain the model again");
+            .remedy("The weights may be damaged. Use an undamaged copy of the model");
     std::copy(vector.begin(), vector.end(), vectors + s * size_);
   }
 }

@@ -53,8 +53,8 @@ void ImageTextEncoder::embed_some(std::span<const Input> inputs, float* vectors)
                           ->value;
   for (std::int64_t i = 0; i < unit.elements(); ++i)
     if (!std::isfinite(unit.f32()[i]))
-      throw Error(ErrorKind::numeric, "a vector of the model is not finite")
-          .remedy("The weights may be damaged. Obtain the model again");
+      throw Error(ErrorKind::numeric, "the embedding of a text or an image is not finite")
+          .remedy("The weights may be damaged. Use an undamaged copy of the model");
   std::copy_n(unit.f32(), unit.elements(), vectors);
 }
 

@@ -13,7 +13,7 @@ inline void require_finite(std::span<const float> logits) {
   for (const float x : logits)
     if (!std::isfinite(x))
       throw Error(ErrorKind::numeric, "the model's scores are not finite")
-          .remedy("The weights may be damaged. Obtain the model again");
+          .remedy("The weights may be damaged. Use an undamaged copy of the model");
 }
 
 // Compute exp(x − max) / Σ exp(x − max), summed in double. Input and output may be the same memory.

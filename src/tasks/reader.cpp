@@ -20,10 +20,10 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
   if (room > 0 && most_ > room)
     throw usage_error("the maximum length exceeds the model's positions")
         .found(std::to_string(most_))
-        .expected(fmt::format("at most {}", room));
+        .expected(fmt::format("at most {} tokens", room));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
-    throw usage_error("the maximum length leaves no room for text after the special tokens")
+    throw usage_error("the maximum length is too small for the special tokens and text")
         .found(fmt::format("{} tokens", most_))
         .expected(fmt::format("more than the {} special tokens of every text", added));
 }

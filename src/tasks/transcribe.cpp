@@ -12,7 +12,7 @@ Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::Loaded
              ctc = loaded.model->output() == Output::ctc;
   if (spec.kind != InputKind::features || (!writes && !ctc))
     throw usage_error("this model cannot transcribe")
-        .expected("a model that reads sound and writes text: Whisper, or wav2vec 2.0 with a CTC head");
+        .expected("a speech-recognition model: Whisper, or wav2vec 2.0 with a CTC head");
   processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   if (ctc)
     ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);

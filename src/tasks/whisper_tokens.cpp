@@ -28,7 +28,7 @@ class TokenFinder {
     if (!found->is_object())
       throw file_error(file_, std::string("\"") + key + "\" is not an object")
           .found(describe(*found))
-          .expected("an object of ids by name");
+          .expected("an object that maps names to ids");
     for (const auto& [name, id] : found->items())
       all[name] = checked(json_as<std::int32_t>(id, key, file_), key);
     return all;
@@ -84,7 +84,7 @@ std::vector<std::int32_t> WhisperTokens::beginning(const std::string& language, 
       for (const auto& [code, id] : languages) known += (known.empty() ? "" : ", ") + code;
       throw usage_error("the model does not support this language")
           .found("\"" + language + "\"")
-          .expected(known.empty() ? "none: the model has one language" : "one of " + known);
+          .expected(known.empty() ? "no language, because the model supports only one" : "one of " + known);
     }
     all.push_back(found->second);
   }

@@ -38,7 +38,7 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
     throw usage_error("a tensor is too large")
-        .found(shape.text() + " of " + name_of(dtype))
+        .found("shape " + shape.text() + " of dtype " + name_of(dtype))
         .expected("fewer than 2^63 bytes");
   return static_cast<std::size_t>(bytes);
 }
@@ -178,9 +178,9 @@ Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
 
 Tensor Tensor::slice_columns(std::int64_t begin, std::int64_t end) const {
   if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_.back())
-    throw usage_error("the columns are outside of the tensor")
-        .found("columns from " + std::to_string(begin) + " to before " + std::to_string(end))
-        .expected("columns of the shape " + shape_.text());
+    throw usage_error("the range of columns is outside of the tensor")
+        .found("[" + std::to_string(begin) + ", " + std::to_string(end) + ")")
+        .expected("a range within the columns of a tensor of shape " + shape_.text());
   Tensor part = *this;
   std::array<std::int64_t, Shape::kMaxRank> sizes{};
   for (int d = 0; d < shape_.rank(); ++d) sizes[static_cast<std::size_t>(d)] = shape_[d];

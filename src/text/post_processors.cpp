@@ -63,7 +63,7 @@ struct SpecialToken {
 SpecialToken read_special(const Json& json, const char* key, const std::string& file) {
   const auto pair = require<Json>(json, key, file);
   if (!pair.is_array() || pair.size() != 2)
-    throw file_error(file, fmt::format("expected a token with its id as '{}'", key))
+    throw file_error(file, fmt::format("expected '{}' to be a token and its id", key))
         .found(describe(pair))
         .expected("[TOKEN, ID]");
   return {json_as<std::string>(pair[0], key, file), json_as<std::int32_t>(pair[1], key, file)};

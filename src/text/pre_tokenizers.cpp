@@ -284,7 +284,8 @@ class PreTokenizerSequence final : public PreTokenizer {
 
 char32_t one_code_point(const std::string& text, const char* key, const std::string& file) {
   const std::u32string all = utf8::code_points(text);
-  if (all.size() != 1) throw file_error(file, fmt::format("expected one character as '{}'", key)).found(text);
+  if (all.size() != 1)
+    throw file_error(file, fmt::format("expected '{}' to be one character", key)).found(text);
   return all[0];
 }
 

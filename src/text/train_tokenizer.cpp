@@ -24,7 +24,7 @@ WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>
     fitting_names.push_back(names[static_cast<std::size_t>(rule)]);
     if (fitting_names.back() == options.words) return rule;
   }
-  throw usage_error(fmt::format("this split rule cannot be used with the type {}", options.type))
+  throw usage_error(fmt::format("this split rule cannot be used with the tokenizer type {}", options.type))
       .found(options.words)
       .expected(fmt::format("{}", fmt::join(fitting_names, ", ")));
 }

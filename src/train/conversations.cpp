@@ -39,7 +39,7 @@ std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messa
     std::string after = i + 1 == messages.size() ? whole : rendered(format, messages, i + 1, false);
     if (!whole.starts_with(before) || !whole.starts_with(after) || after.size() < before.size())
       throw input_error(fmt::format("the chat template formats the first {} messages differently from the "
-                                    "complete conversation, so the assistant's part is unknown",
+                                    "complete conversation, so the assistant's text cannot be located",
                                     i + 1))
           .remedy("Split the conversation, or select another template with 'data.chat_template'");
     const std::size_t last = after.find_last_not_of(" \t\r\n");

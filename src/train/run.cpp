@@ -104,8 +104,8 @@ void Run::take(const Resumption& resumption) {
   if (!resumption.other_metric) return;
   state_.best.reset();
   state_.validations_since_best = 0;
-  listener_.note("the best checkpoint is now selected by " + config_.best_metric() +
-                 " under the new settings: the next validation counts as the best");
+  listener_.note("the new settings select the best checkpoint by " + config_.best_metric() +
+                 ": the previous best value is discarded");
 }
 
 void Run::write_header() {

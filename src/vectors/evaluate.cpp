@@ -93,9 +93,9 @@ Error nothing_to_judge(const std::filesystem::path& file, const std::string& wha
   if (unknown == 0)
     return file_error(file.string(), "no data to evaluate on")
         .expected("WORD WORD NUMBER per line, or analogies in the format of questions-words.txt");
-  return usage_error("no " + what + " of " + file.string() + " has vectors for all its words")
-      .found(std::to_string(unknown) + " without all vectors")
-      .expected("at least 1 with all vectors");
+  return usage_error("every " + what + " in " + file.string() + " contains a word without a vector")
+      .found(std::to_string(unknown) + " with such a word")
+      .expected("at least 1 whose words all have vectors");
 }
 
 }  // namespace

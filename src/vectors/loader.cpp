@@ -130,12 +130,12 @@ bool Loader::walks_as_binary(std::size_t row_bytes) const {
 void Loader::refuse_other_forms() const {
   for (const OtherForm& other : kOthers)
     if (bytes_.starts_with(other.magic))
-      throw file_error(vectors_.name_, "the file does not hold word vectors")
+      throw file_error(vectors_.name_, "the file does not contain word vectors")
           .found(other.name)
           .remedy(other.remedy);
   const std::string_view line = bytes_.substr(0, kLongestWord);
   if (looks_binary(line.substr(0, line.find('\n'))))
-    throw Error(ErrorKind::bad_file, "the file does not hold word vectors", {vectors_.name_, -1, 0})
+    throw Error(ErrorKind::bad_file, "the file does not contain word vectors", {vectors_.name_, -1, 0})
         .found("bytes that are not text")
         .expected("a first line COUNT SIZE, lines of one word and its numbers, or fastText's binary format");
 }

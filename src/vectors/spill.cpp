@@ -24,10 +24,10 @@ SpillFile::SpillFile(const std::filesystem::path& folder) : folder_(folder.empty
   if (descriptor_ >= 0) return;
   // Kernels and file systems without O_TMPFILE return one of these errors (open(2)).
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
-    throw io_error(folder_, "cannot make a temporary file", errno);
+    throw io_error(folder_, "cannot create a temporary file", errno);
   std::string name = (folder_ / (std::string(kLeftoverMark) + "XXXXXX")).string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw io_error(folder_, "cannot make a temporary file", errno);
+  if (descriptor_ < 0) throw io_error(folder_, "cannot create a temporary file", errno);
   ::unlink(name.c_str());
 }
 

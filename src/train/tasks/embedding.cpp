@@ -128,7 +128,8 @@ void EmbeddingTask::check() const {
                       "', which is not a metric for embedding.loss = \"" + config_.embedding.loss + "\"");
   }
   if (config_.training.label_smoothing > 0 && kind_ != EmbeddingLoss::ranking)
-    throw usage_error("'training.label_smoothing' requires the loss ranking").found(config_.embedding.loss);
+    throw usage_error("'training.label_smoothing' requires embedding.loss = \"ranking\"")
+        .found(config_.embedding.loss);
 }
 
 void EmbeddingTask::read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates) {

@@ -159,7 +159,7 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
                         ? model.output() == Output::ctc
                         : model.kind() == ModelKind::encoder_decoder && model.output() == Output::next_token;
   if (!fits || model.input_spec().kind != InputKind::features)
-    throw unfit_model(config_, "a model that reads sound and writes text");
+    throw unfit_model(config_, "a speech-recognition model");
   const std::int64_t labels = ctc_ != nullptr ? model.labels() : model.vocabulary();
   if (labels < text_->vocabulary())
     throw usage_error("the vocabulary has more tokens than the model in " + config_.model.from)
