@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Run clang-tidy (.clang-tidy) on the sources of src/ that differ from a commit, or on all of them.
+# Run clang-tidy (.clang-tidy) on the sources of src/ whose code differs from a commit, or on all of them. Sources with
+# changed comments only are left out.
 # Usage: tools/check_tidy.sh [--all | COMMIT]   COMMIT: default origin/main where it exists, else HEAD~1
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,11 +14,17 @@ if [ "$base" = --all ]; then
 else
   files=$( (git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard) | grep -E '^src/.*[.]cpp$' || true)
 fi
+code() { g++ -fpreprocessed -dD -E -P -x c++ - 2>/dev/null; }
+if [ "$base" != --all ]; then
+  files=$(while read -r file; do
+    [ -z "$file" ] || cmp -s <(git show "$base:$file" 2>/dev/null | code) <(code <"$file") || echo "$file"
+  done <<<"$files")
+fi
 # src/kernels/simd is left out, because it is compiled once per instruction set with other options. The warnings of
 # g++ and clang check it.
 files=$(grep -v '^src/kernels/simd/' <<<"$files" || true)
 if [ -z "$files" ]; then
-  echo "tidy: no source in src/ differs from $base"
+  echo "tidy: the code of no source in src/ differs from $base"
   exit 0
 fi
 # clang-tidy needs the commands of a build without precompiled headers and unity files. Nothing is compiled.

@@ -6,10 +6,9 @@
 
 namespace regard::api {
 
-// Return a function that prepares an image file (with one image) or the first window of a sound file as the
-// folder of `loaded` specifies, or loads a prepared input from a safetensors file: one tensor with one row,
-// named as in transformers (pixel_values, input_features or input_values). `loaded` and `pool` must outlive
-// the function.
+// Return a function that reads one model input from an image, a sound (its first window) or a safetensors
+// file (one tensor with one row, named pixel_values, input_features or input_values). Images and sounds are
+// preprocessed as the folder of `loaded` specifies; `loaded` and `pool` must outlive the function.
 inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
 
 }  // namespace regard::api

@@ -1,6 +1,7 @@
 #include "cli/probe_options.h"
 
 #include "api/file_reader.h"
+#include "cli/output.h"
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"

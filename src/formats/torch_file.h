@@ -18,8 +18,8 @@ namespace regard::formats {
 
 class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
  public:
-  // Throws io if the file cannot be mapped; bad_file unless the file is a ZIP archive or has the older
-  // format, is little-endian, and contains a dictionary from names to tensors.
+  // Throws io if the file cannot be mapped. Throws bad_file if it is neither a ZIP archive nor in PyTorch's
+  // legacy format, if its data is not little-endian, or if it is not a dictionary from names to tensors.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }

@@ -1,5 +1,6 @@
 #include "models/attention_pooling.h"
 
+#include "nn/multi_head_attention.h"
 #include "ops/attention.h"
 #include "ops/embedding.h"
 #include "ops/replacing_probe.h"

@@ -15,8 +15,8 @@ namespace regard::text {
 class RunningModel {
  public:
   virtual ~RunningModel() = default;
-  // A segmentation is a list of items. An id (at least 0) represents the id and its score, silent(id) an id
-  // without a score, and unknown_scores(n) a score of n times Tables::unknown_score without an id.
+  // A segmentation is a list of integers. A token id (at least 0) adds the token and its score, silent(id)
+  // adds the token but no score, and unknown_scores(n) adds n times Tables::unknown_score but no token.
   static constexpr std::int32_t silent(std::int32_t id) { return -1 - id; }
   static constexpr std::int32_t unknown_scores(std::int32_t count) { return -count - (1 << 30); }
   static constexpr bool is_unknown_scores(std::int32_t item) { return item < -(1 << 30); }

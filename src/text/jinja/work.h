@@ -1,5 +1,5 @@
-// Limits the work of a template, which is untrusted code: memory and time are counted on the rendering thread
-// before they are used. Without a WorkLimit, nothing is counted.
+// Limit on the memory and time that a template, which is untrusted code, may use. Each operation is counted on
+// the rendering thread before it runs; without a WorkLimit, there is no limit.
 #pragma once
 
 #include <cstddef>
