@@ -95,9 +95,8 @@ class Sweep {
   }
 
  private:
-  // Skip computations that do not depend on the head: the layers before the layer of the head, and the
-  // attention in this layer except for the output projection. A head of the encoder leaves the first
-  // self-attention of the decoder unchanged, too.
+  // Skip what does not depend on the head: all earlier layers, and the attention of its layer up to the
+  // output projection. For a head of the encoder, also skip the first self-attention of the decoder.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));

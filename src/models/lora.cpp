@@ -19,7 +19,7 @@ constexpr std::string_view kPrefix = "base_model.model.";
 // these strings.
 constexpr const char* kBaseLayer = ".base_layer.";
 constexpr const char* kSavedModule = ".modules_to_save.";
-// string in the names of the original weights of a saved module, which are ignored
+// Weights whose names contain this string are ignored: they are the original weights of a saved module.
 constexpr const char* kOriginalModule = ".original_module.";
 
 std::string without_ending(const std::string& name, std::string_view ending) {

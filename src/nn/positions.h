@@ -1,6 +1,5 @@
-// Computed position encodings: sinusoids, which are added to the embeddings, and rotations of queries and
-// keys. Learned positions are an nn::Embedding. A table is extended when a position exceeds it, and is
-// otherwise reused.
+// Sinusoidal and rotary position encodings; learned positions are an nn::Embedding. Their tables are reused,
+// and are extended when a larger position is requested.
 #pragma once
 
 #include <cstdint>

@@ -43,9 +43,9 @@ struct RunHistory {
   Json average = {};            // validation results of the averaged checkpoints; null if there are none
 };
 
-// Read a run folder; an incomplete last line of the log, which a run is still writing, is ignored. Throws
-// usage if the folder has no log.jsonl; bad_file if run.toml is invalid, or, with the line number, if a line
-// is not an object with an integer "step".
+// Read a run folder, without an incomplete last line of log.jsonl, which a run is still writing. Throws usage
+// if there is no log.jsonl, and bad_file if run.toml is invalid or a line of log.jsonl is not an object with
+// an integer "step".
 RunHistory read_history(const std::filesystem::path& folder);
 
 }  // namespace regard::report

@@ -26,7 +26,7 @@ Json text(std::int64_t max_length = 1048576);
 Json integer(std::int64_t low, std::int64_t high);
 Json number(double low, double high);
 Json boolean();
-Json one_of(std::initializer_list<const char*> values);  // return the schema of an enumeration of texts
+Json one_of(std::initializer_list<const char*> values);  // return the schema of an enum of strings
 Json array(Json items, std::int64_t low, std::int64_t high);
 Json any_of(std::initializer_list<Json> schemas);
 // Each field is {"name", schema}. A field that is not in `required` may be absent or null.
