@@ -101,7 +101,8 @@ void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std:
   }
 }
 
-// Call body for each group of rows with equal ranges. They share keys, so one task computes the group.
+// Call body(row) for every row. Rows with equal ranges run in the same task, because they add to the
+// gradients of the same keys and values.
 template <class Body>
 void each_group(ThreadPool& pool, Arena& arena, std::span<const KeyRange> keys, Body&& body) {
   const std::span<std::int64_t> starts = arena.array<std::int64_t>(keys.size() + 1);

@@ -8,22 +8,22 @@
 
 namespace regard::ops {
 
-// A range of rows [begin, end) of the keys and values.
+// Range of rows [begin, end) of the keys and values to which one query attends. The ranges of two queries
+// must be disjoint or equal, and queries with equal ranges must be adjacent.
 struct KeyRange {
   std::int32_t begin = 0, end = 0;
 };
 
 struct AdditiveAttention {
   Var context = nullptr;  // [rows, value features]
-  // The attention weights of each row's keys, concatenated in the order of rows. The weights of a row sum to
-  // 1. Valid until the next Tape::begin().
+  // The attention weights of each row (sum 1), concatenated in the order of rows. The memory is valid until
+  // the next Tape::begin().
   std::span<const float> weights;
 };
 
-// Compute the attention. Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys,
-// features] and score [size] (v). Row r attends to keys[r]. The ranges of two rows must be disjoint or equal,
-// and rows with equal ranges must be adjacent. A row without keys gets zeros. `keys` must stay valid until
-// the backward pass.
+// Compute additive attention: row r of the query attends to the range keys[r]; if the range is empty, the
+// context is zero. Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features],
+// score [size] (v), and `keys` [rows], which must stay valid until the backward pass.
 AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
                                      std::span<const KeyRange> keys);
 

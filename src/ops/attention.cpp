@@ -48,7 +48,8 @@ kernels::AttentionSpec checked(const AttentionOptions& options) {
   return spec;
 }
 
-// The kernel's arguments, and their sequences, which are stored in the tape's arena.
+// Arguments of the attention kernel. own_sequences is a mutable view of `sequences`, which are stored in the
+// tape's arena.
 struct AttentionProblem : kernels::Attention {
   std::span<AttentionSequence> own_sequences;
 
@@ -96,8 +97,8 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
 }
 
 // Merge adjacent sequences with the same pages (such as beams over one encoder output) into one sequence with
-// more queries, so that its keys are read once. Not done with causality, window, mask, bias or dropout, which
-// treat the queries of different sequences differently.
+// more queries, so that its keys are read once. With causality, window, mask, bias or dropout, sequences are
+// not merged, because the queries of different sequences are treated differently.
 void join_neighbours(AttentionProblem& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
@@ -161,8 +162,8 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// Run the forward pass. If the tape records, return the heads whose attention weights the probe replaced;
-// otherwise return an empty span. If operands or the result are stored as bf16, the tape has no probe.
+// Run the forward pass, and return the heads whose attention weights the probe replaced, or an empty span if
+// the tape does not record. The tape must have no probe if operands or the result are stored as bf16.
 std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
                                   bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
@@ -184,7 +185,7 @@ std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const O
   return probed ? probe_weights(tape, problem, point) : std::span<const ReplacedHead>();
 }
 
-// The forward pass of a problem whose sequences have bf16 pages.
+// Run the forward pass of a problem whose sequences all have bf16 pages.
 void run_bf16_pages(Tape& tape, AttentionProblem& problem, Var out, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
   if (probed) problem.lse = tape.arena().tensor({out->value.rows(), problem.heads}).f32();
@@ -274,16 +275,16 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
 
 namespace {
 
-// Destination of the gradient of some columns of a variable. The kernel overwrites its destination. If the
-// variable already has a gradient, a separate buffer is used, which is added afterwards.
+// Memory that the kernel overwrites with the gradients of a variable's columns.
 struct GradientTarget {
   Var variable = nullptr;
   float* data = nullptr;  // [rows, features]
+  // true if `data` is a temporary buffer; it is added to the variable's gradient if one is needed
   bool apart = false;
 };
 
-// The targets of query, key and value. Columns of the same variable share a target. If attention does not
-// read all columns of a variable, its target is first set to zero.
+// The targets of query, key and value; columns of the same variable share one target. If attention does not
+// read all columns of a variable, the target is initialised with zeros.
 struct GradientTargets {
   std::array<GradientTarget, 3> list;
   std::size_t count = 0;
@@ -324,7 +325,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   problem.out_gradient = node.out->gradient.f32(), problem.out_gradient_stride = node.out->value.columns();
   problem.query_gradient = gradients[0], problem.query_gradient_stride = strides[0];
   problem.key_gradient_stride = strides[1], problem.value_gradient_stride = strides[2];
-  std::int64_t row = 0;  // the keys of all sequences are concatenated
+  std::int64_t row = 0;  // first row of the sequence in the concatenated keys of all sequences
   for (AttentionSequence& sequence : problem.own_sequences) {
     sequence.key_gradient = gradients[1] + row * strides[1];
     sequence.value_gradient = gradients[2] + row * strides[2];

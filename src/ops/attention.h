@@ -14,13 +14,15 @@
 
 namespace regard::ops {
 
-// Columns of a variable, starting at `column`. Used to read one part of a joint projection in place.
+// Columns of a variable from `column` on, which are read in place; for example, the keys in the output of one
+// linear layer that computes queries, keys and values.
 struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;
 };
 
-// A bias that is added to the scores: contiguous f32 of any shape. It may have a gradient.
+// Bias that is added to the attention scores: contiguous f32, indexed with AttentionBiasStrides. It may
+// require a gradient.
 struct AttentionBias : kernels::AttentionBiasStrides {
   Var bias = nullptr;
 };
@@ -30,20 +32,20 @@ struct AttentionBias : kernels::AttentionBiasStrides {
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
-  bool store_bf16 = false;  // if true, the result is stored as bf16 (bf16_store.h)
+  // if true, store the result as bf16 if stores_bf16(tape); the backward pass then reads the rounded result
+  bool store_bf16 = false;
   // bf16: if the tape does not record, round queries, keys, values and attention weights to bf16
   // (bf16_pages.h)
   kernels::Precision precision = kernels::Precision::f32;
 
-  // Prefix of the names of probe points. POINT.weights (the attention weights) is reported and, without a
-  // key/value cache, POINT.query, POINT.key and POINT.value. If empty, nothing is reported.
+  // Prefix of the names of probe points; if empty, no values are reported. POINT.weights is the attention
+  // weights; POINT.query, POINT.key and POINT.value are reported only without a key/value cache.
   std::string_view point;
 };
 
-// Return [query tokens, heads × value_dim] for query [query tokens, heads × head_dim], key [key tokens,
-// kv_heads × head_dim] and value [key tokens, kv_heads × value_dim]. Sequence s of the queries attends to
-// sequence s of the keys. The three may be columns of one variable. They may be stored as bf16; the backward
-// pass then reads the rounded result.
+// Return the attention output [query tokens, heads × value_dim]; sequence s of the queries attends to
+// sequence s of the keys. query: [query tokens, heads × head_dim]; key: [key tokens, kv_heads × head_dim];
+// value: [key tokens, kv_heads × value_dim]; all f32 or all stored as bf16, possibly columns of one variable.
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 
@@ -52,8 +54,8 @@ struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  // Location in pages, used instead of key and value if pages.at is set. All sequences have pages of the same
-  // kind (pages.bf16).
+  // Location in pages, used instead of key and value if pages.at is set. pages.bf16 must be the same for all
+  // sequences.
   kernels::AttentionPages pages = {};
 };
 

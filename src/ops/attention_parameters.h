@@ -18,9 +18,9 @@ struct Projection {
 };
 
 struct HeadParameters {
-  // The projections of one head; each weight is [hidden, size of the head]. In cross-attention, `hidden` of
-  // key and value is the hidden size of the encoder. With grouped-query attention, several heads have the
-  // same key and value.
+  // Projections of one head with weights [hidden, size of the head], where `hidden` is the hidden size of the
+  // encoder for key and value in cross-attention. With grouped-query attention, several heads have the same
+  // key and value projections.
   Projection query, key, value;
   Projection output;  // rows of W_O for this head [value size, hidden], and the bias of the layer
 };
@@ -28,10 +28,11 @@ struct HeadParameters {
 class AttentionParameters {
  public:
   virtual ~AttentionParameters() = default;
-  virtual float scale() const = 0;                   // factor of the products of queries and keys
-  virtual std::int64_t weights_of_head() const = 0;  // elements of one head's projections, without biases
-  // Return copies in f32, with low-rank updates added. Call this only while the model exists and no forward
-  // or backward pass runs.
+  virtual float scale() const = 0;  // factor of the products of queries and keys
+  // Return the number of elements of the weights in of_head(), without biases.
+  virtual std::int64_t weights_of_head() const = 0;
+  // Return copies of the parameters of head `head` in f32, with low-rank updates added. Call this only while
+  // the model exists and no forward or backward pass runs.
   virtual HeadParameters of_head(ThreadPool& pool, std::int64_t head) const = 0;
 };
 

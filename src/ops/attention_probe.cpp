@@ -130,7 +130,7 @@ double score_slope(const kernels::Attention& problem, const float* query, const 
   return scale * (1 - bent * bent);
 }
 
-// Adds the gradients of one head whose attention weights were replaced, in one sequence, to those of
+// Adds the gradients of one replaced head in one sequence to the gradients of query, key, value and bias in
 // `problem`.
 class HeadBackward {
  public:
@@ -141,7 +141,8 @@ class HeadBackward {
         kv_head_(head.head / (problem.heads / problem.kv_heads)) {}
 
   void run() const {
-    std::vector<double> change(static_cast<std::size_t>(sequence_.keys));  // d loss / d computed weight
+    // derivative of the loss with respect to each attention weight before the replacement
+    std::vector<double> change(static_cast<std::size_t>(sequence_.keys));
     for (std::int64_t query = 0; query < sequence_.queries; ++query) {
       const std::int64_t row = query * sequence_.keys;
       const float* out = problem_.out_gradient +

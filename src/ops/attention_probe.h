@@ -13,7 +13,7 @@
 namespace regard::ops {
 
 // Return true if the tape's probe requests or replaces attention weights at the probe point `point`. The
-// kernel must then store the log-sum-exp, and sequences of the batch must not be merged in the problem.
+// caller must then allocate kernels::Attention::lse and must not merge sequences of the batch.
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads);
 
 // The values that the backward pass requires for a head whose attention weights a probe replaced. Arrays are
@@ -22,19 +22,19 @@ struct ReplacedHead {
   std::int64_t sequence = 0, head = 0;
   const float* computed = nullptr;  // the attention weights before the replacement
   const float* used = nullptr;      // the attention weights that were applied to the values
-  const float* slope = nullptr;     // element-wise derivative d used / d computed
+  const float* slope = nullptr;     // element-wise derivative of `used` with respect to `computed`
   const std::uint8_t* allowed = nullptr;
 };
 
-// Report attention weights to the probe; call this after the forward pass. The output of a head whose
-// attention weights the probe replaces is computed again in double, in the order of the keys. Other heads are
-// unchanged. Return the replaced heads if the tape records, otherwise an empty span.
+// After the forward pass, report attention weights to the probe, and recompute the output of the heads whose
+// weights the probe replaces, in double in the order of the keys; other heads are unchanged. Return the
+// replaced heads if the tape records, otherwise an empty span.
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point);
 
-// Run the backward pass of attention with replaced heads. The gradients of these heads are computed in
-// double, in the order of sequences, heads, queries and keys; kernels::attention_backward() computes the
-// other heads. `problem` is the same as for kernels::attention_backward().
+// Run the backward pass of attention; `problem` is the argument of kernels::attention_backward(), which
+// computes all heads except the replaced ones. The gradients of replaced heads are computed in double, in the
+// order of sequences, heads, queries and keys.
 void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced);
 
 }  // namespace regard::ops

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 1 << 18;  // number of values that are widened at a time
 
-// Call body(begin, chunk size) for consecutive chunks of `count` values.
+// Divide `count` values into chunks of at most kChunk values, and call body(begin, chunk size) for each.
 template <class Body>
 void in_chunks(std::int64_t count, Body&& body) {
   for (std::int64_t begin = 0; begin < count; begin += kChunk) body(begin, std::min(kChunk, count - begin));

@@ -1,6 +1,6 @@
-// Activations are stored as bf16 while a tape records with Precision::bf16, which halves their memory until
-// the backward pass. This applies to inputs of linear layers, which round them to bf16 anyway, and to
-// queries, keys, values and contexts of attention. Gradients are f32.
+// While a tape records with Precision::bf16, the inputs of linear layers (which round them to bf16 anyway)
+// and the queries, keys, values and outputs of attention are stored as bf16, which halves their memory until
+// the backward pass. The gradients of variables are f32.
 #pragma once
 
 #include "base/namespaces.h"
@@ -16,7 +16,7 @@ bool stores_bf16(const Tape& tape);
 inline bool is_bf16(Var x) {
   return x != nullptr && x->value.dtype() == DType::bf16;
 }
-// Return true if x is contiguous bf16 and the tape computes in bf16. Only then may its operations read x.
+// Return true if an operation may read x as bf16: x is contiguous bf16, and the tape computes in bf16.
 inline bool reads_bf16(const Tape& tape, Var x) {
   return is_bf16(x) && x->value.contiguous() && tape.options().precision == kernels::Precision::bf16;
 }

@@ -1,7 +1,7 @@
 // Gradient checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost", 2016):
-// only the result of a part of the forward pass is stored, without its intermediate values. The backward pass
-// computes the part again and then runs its backward functions. Random draws depend only on names and
-// positions (base/random.h), so values and gradients are bit-identical with and without checkpointing.
+// the forward pass stores only the result of a function, such as a layer, and the backward pass calls the
+// function again to recompute its intermediate values. A random draw is a function of its key and counter
+// (base/random.h), so values and gradients are bit-identical with and without checkpointing.
 #pragma once
 
 #include <type_traits>
@@ -25,9 +25,9 @@ struct CheckpointNode : Tape::Node {
   }
 };
 
-// Return part(tape). If Options::checkpoint is set and no probe observes the part's intermediate values, they
-// are not kept, and the backward pass calls `part` a second time. Objects to which `part` refers must exist
-// until then. `part` must not change variables that were made before it.
+// Return part(tape); if Options::checkpoint is set and neither a probe nor Options::keep needs the
+// intermediate values, discard them and call `part` again in the backward pass. `part` must not change
+// existing variables, and the objects to which it refers must exist until the backward pass.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -1,6 +1,6 @@
 // A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. The frames
-// are contiguous, so the windows form a matrix whose rows overlap and start stride · channels elements apart.
-// The product reads this matrix without a copy. Padding or groups require one copy of the frames.
+// are contiguous, so the windows are overlapping rows, stride · channels elements apart, and the product
+// reads them without a copy; padding or groups require one copy of the frames.
 #include "ops/convolution.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ void add_from_window_order(ThreadPool& pool, const ConvolutionSizes& sizes, cons
   });
 }
 
-// The frames of one sequence in the layout that the product reads.
+// The frames of one sequence in the layout that the matrix product with the weight reads.
 struct Frames {
   const float* data;          // [groups, frames, in / groups]
   std::int64_t group_stride;  // distance between groups, in elements
@@ -107,7 +107,7 @@ struct ConvolutionNode : Tape::Node {
   FrameWindow window;
   std::span<const std::int32_t> offsets, out_offsets;
   std::span<const Frames> frames;  // [sequences]
-  const float* ordered;            // the weight in the order of to_window_order()
+  const float* ordered;            // weight reordered to [out, kernel, in / groups]
   static void backward(ConvolutionNode& node, Tape& tape);
   void weight_gradient(Tape& tape, const float* dy, float* gradient) const;
   void input_gradient(Tape& tape, const float* dy, const Tape::Gradient& dx) const;
@@ -167,7 +167,7 @@ Var convolution(Tape& tape, Var x, Var weight, Var bias, std::span<const std::in
 
 namespace {
 
-// Add dW, the sum of dyᵀ · windows over the sequences in order.
+// Add dW, the sum of dyᵀ · windows over the sequences in order, to `gradient`.
 void ConvolutionNode::weight_gradient(Tape& tape, const float* dy, float* gradient) const {
   float* const ordered_gradient = tape.take(sizes.out * sizes.taps());
   std::fill_n(ordered_gradient, sizes.out * sizes.taps(), 0.0f);

@@ -17,9 +17,9 @@ struct ConvolutionOptions {
   std::int64_t groups = 1;  // number of channel groups; must divide the channels of input and output
 };
 
-// Return [output frames of all sequences, out]. Sequence s has window.output_frames(offsets[s + 1] −
-// offsets[s]) frames. x: [frames of all sequences, in]; weight: [out, in / groups, kernel]; bias: [out] or
-// null; offsets [sequences + 1]: first frame of each sequence in x. Throws usage if shapes do not match.
+// Return [output frames of all sequences, out]; a sequence of n frames has window.output_frames(n) output
+// frames. x: [frames of all sequences, in]; weight: [out, in / groups, kernel]; bias: [out] or null; offsets
+// [sequences + 1]: first frame of each sequence in x. Throws usage if shapes do not match.
 Var convolution(Tape& tape, Var x, Var weight, Var bias, std::span<const std::int32_t> offsets,
                 const ConvolutionOptions& options);
 

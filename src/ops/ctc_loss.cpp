@@ -14,7 +14,9 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-constexpr std::int64_t kPadding = 2;  // number of impossible states before the first and after the last
+// Number of elements −∞ before the first state in the forward recursion and after the last in the backward
+// recursion.
+constexpr std::int64_t kPadding = 2;
 
 // Return log(exp(a) + exp(b)).
 double log_sum(double a, double b) {
@@ -33,18 +35,18 @@ struct CtcSequence {
   std::int32_t label(std::int64_t state) const {
     return state % 2 == 0 ? blank : targets[static_cast<std::size_t>(state / 2)];
   }
-  // Return true if a step may skip the blank before `state`.
+  // Return true if a path may go from state − 2 directly to `state`, without the blank between them.
   bool skips(std::int64_t state) const {
     return state >= 2 && label(state) != label(state - 2) && state % 2 == 1;
   }
 };
 
-// Arrays of the recursions over one sequence.
+// Arrays of the forward and backward recursions over the frames of one sequence.
 struct CtcArrays {
-  std::int64_t row;           // number of elements of one frame in alpha
-  std::vector<double> log_p;  // [frames, labels]: log-probabilities
-  std::vector<double> alpha;  // [frames, row]: see forward_paths(); each row begins with the padding
-  std::vector<double> skip;  // [states + padding]: 0 if a step may skip the blank before a state, else −∞
+  std::int64_t row;              // number of elements of one frame in alpha
+  std::vector<double> log_p;     // [frames, labels]: log-probabilities
+  std::vector<double> alpha;     // [frames, row]: kPadding elements −∞, then α of forward_paths()
+  std::vector<double> skip;      // [row]: 0 if CtcSequence::skips(state), else −∞
   std::vector<double> emission;  // [states]: log-probabilities of the states' labels in one frame
 
   explicit CtcArrays(const CtcSequence& sequence)
@@ -137,7 +139,7 @@ double sequence_loss(const CtcSequence& sequence, const CtcOptions& options, dou
 
 struct CtcNode : Tape::Node {
   Var logits;
-  const float* gradient;  // gradient of the loss
+  const float* gradient;  // d loss / d logits
   static void backward(CtcNode& node, Tape& tape) {
     const Tape::Gradient to = tape.gradient(node.logits);
     if (!node.out->gradient_started || to.data == nullptr) return;

@@ -1,6 +1,7 @@
-// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence.
-// The probability is summed over all alignments of labels and frames; blanks may occur between labels, and
-// repetitions are merged. Value and gradient equal those of torch.nn.functional.ctc_loss after log_softmax.
+// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence,
+// which is the sum of the probabilities of its alignments to the frames (blanks may occur between labels, and
+// repetitions are merged). Value and gradient equal those of torch.nn.functional.ctc_loss after
+// log_softmax.
 #pragma once
 
 #include <cstdint>

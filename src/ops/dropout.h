@@ -1,5 +1,5 @@
-// Dropout (Srivastava et al. 2014). Kept values are scaled during training. Dropout is active only if the
-// tape is in training mode and rate > 0.
+// Dropout (Srivastava et al. 2014), active only if the tape is in training mode and rate > 0. Values that are
+// not dropped are multiplied by 1 / (1 − rate), with the rate rounded to a multiple of 1/65536.
 #pragma once
 
 #include "base/namespaces.h"
@@ -10,15 +10,14 @@ namespace regard::ops {
 
 struct DropoutOptions {
   float rate = 0.0f;  // probability that an element is dropped, in [0, 1)
-  // hash of the module's name (place_of()); random draws have the key (seed, step, place)
+  // Hash of the module's name (place_of()). An element's draw depends on (seed, step, place), the index of
+  // its sequence in the global batch, its position and its feature, but not on the layout of the batch.
   std::uint32_t place = 0;
 };
 
-// Apply dropout to x [tokens, features] of the batch `shape` in place, and return x. The operation that made
-// x must not read the value of x in its backward pass, except to test which elements are zero (relu), and no
-// other operation may use x. An element's draw depends on its sequence's index in the global batch, its
-// position and its feature, but not on the layout of the batch. `shape` must stay valid until the backward
-// pass.
+// Apply dropout to x [tokens, features] of the batch `shape` in place, and return x; `shape` must stay valid
+// until the backward pass. No other operation may have used x, and the operation that computed x must not
+// read the value of x in its backward pass, except to test which elements are zero (relu).
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options);
 
 // Return residual + dropout(x). If dropout is active, x is overwritten, and the requirements of dropout()

@@ -1,4 +1,4 @@
-// Changes of single rows and features of a matrix, for interventions.
+// Replace features in single rows of a matrix, to test how a changed activation affects the model's output.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace regard::ops {
 
-// Replace features [begin, end) of row `row` with factor · x + offset. If `factor` is 0, they become the
+// Replace features [begin, end) of row `row` with factor · x + offset; if `factor` is 0, the result is the
 // offset even where x is NaN.
 struct Edit {
   std::int64_t row = 0, begin = 0, end = 0;

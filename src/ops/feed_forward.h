@@ -1,6 +1,6 @@
 // A feed-forward layer in bf16 (bf16_store.h) as one operation: y = down(dropout(activation(up(x)))) +
-// residual. The forward pass keeps only up(x), as bf16. The backward pass computes the activation again; the
-// result is bit-identical. The gradient of up(x) is bf16.
+// residual. The forward pass stores only up(x), and the backward pass recomputes the activation with a
+// bit-identical result; up(x) and its gradient are bf16.
 #pragma once
 
 #include "base/namespaces.h"

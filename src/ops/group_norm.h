@@ -16,8 +16,9 @@ struct GroupNormOptions {
   bool overwrite = false;   // if no gradient is needed, overwrite x with the result and return x
 };
 
-// Return a value of x's shape. x: [frames of all sequences, channels]; gain, bias: [channels] or null;
-// offsets: [sequences + 1]. Sums are computed in double. Throws usage if shapes do not match.
+// Return the group norm of x [frames of all sequences, channels]; sums are computed in double. gain, bias:
+// [channels] or null; offsets [sequences + 1]: first frame of each sequence. Throws usage if shapes do not
+// match.
 Var group_norm(Tape& tape, Var x, Var gain, Var bias, std::span<const std::int32_t> offsets,
                const GroupNormOptions& options);
 

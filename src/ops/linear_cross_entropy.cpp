@@ -11,14 +11,15 @@ namespace {
 
 constexpr std::int64_t kMostRows = 4096;  // maximum rows per chunk
 
-// Return the rows per chunk if gradients are computed: about 4 MiB of logits, or four times as many in bf16,
-// where reading and writing d W per chunk costs more. The number depends on the shape, not on the machine.
+// Return the rows per chunk if gradients are computed: about 4 MiB of logits, or 16 MiB with bf16 products,
+// because reading and writing d W in each chunk is then a larger share of the time. The number depends on the
+// shape, not on the machine.
 std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
   const std::int64_t logits = bf16 ? 4 << 20 : 1 << 20;
   return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// Maximum number of elements of a weight that is also packed for the product d hidden = d logits W.
+// In f32, W is packed for the product d hidden = d logits W only if it has at most this many elements.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
 // Rows per task, and number of floats in the task's tile of logits.
@@ -30,6 +31,8 @@ struct Gradients {
   float* bias = nullptr;    // [classes]
 };
 
+// The forward pass computes the gradients of a chunk while its logits are in memory. The backward pass
+// multiplies them by the gradient of the operation's result.
 struct LinearCrossEntropyNode : Tape::Node {
   Var hidden, weight, bias;
   Gradients gradients;
@@ -55,9 +58,10 @@ struct LinearCrossEntropyNode : Tape::Node {
 struct Problem {
   Var hidden, weight, bias;
   const kernels::PackedMatrix* packed;       // Wᵀ
-  const kernels::PackedMatrix& packed_back;  // W packed for d hidden; empty if not needed or too large
+  const kernels::PackedMatrix& packed_back;  // W packed for d hidden = d logits W; empty if not used
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
-  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // for bf16: used instead of packed and packed_back
+  // Wᵀ and W packed in bf16; used instead of packed and packed_back if set
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};
 };
 
 // Return the arguments of a product whose operand B is the weight. If `back` is true, operand A is the
@@ -84,7 +88,7 @@ kernels::Bf16Matrix round_weight(Tape& tape, Var weight, bool back) {
       tape.arena().allocate(static_cast<std::size_t>(kernels::bf16_packed_bytes(product.k, product.n))));
 }
 
-// Allocate the statistics and results of a chunk in the arena.
+// Allocate the arrays of BlockedLogits for a chunk of `rows` rows in the arena.
 kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& options, std::int64_t rows,
                                   std::int64_t classes, bool gradient) {
   const std::int64_t statistics = kernels::class_blocks(classes) * rows;
@@ -102,9 +106,8 @@ kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& optio
   return chunk;
 }
 
-// Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. A task computes the
-// logits of a block of classes for some rows, in chunk.gradient if set, else in the worker's tile, and
-// reduces them while they are in cache.
+// Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. Each task computes the
+// logits of one block of classes for up to kTaskRows rows, and their statistics while they are in cache.
 void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
                   const kernels::BlockedLogits& chunk) {
   const Tensor& hidden = problem.hidden->value;
@@ -118,6 +121,7 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
     product.k = hidden.columns();
     product.a = hidden.row(begin + row), product.lda = hidden.row_stride();
     product.packed_column = first;
+    // The logits are stored in chunk.gradient if it is set, otherwise in the worker's tile.
     kernels::LogitsTile tile{block, row, end, problem.tiles + worker * kTileFloats, kernels::kClassBlock};
     if (chunk.gradient != nullptr)
       tile.logits = chunk.gradient + row * chunk.classes + first, tile.stride = chunk.classes;

@@ -62,8 +62,8 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
 
 namespace {
 
-// Backward pass. With dy the updated columns of the result's gradient and h = scale · x Aᵀ: dB += dyᵀ h; dh =
-// scale · dy B; dA += dhᵀ x; dx += dh A. The gradient of y is that of the result.
+// Backward pass. With dy the gradient of the updated columns and h = scale · x Aᵀ: dB += dyᵀ h; dh = scale ·
+// dy B; dA += dhᵀ x; dx += dh A. The gradient of y is equal to the gradient of the result.
 void LowRankNode::backward(LowRankNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();
@@ -81,7 +81,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
     product.c = db.data, product.ldc = rank, product.accumulate = db.accumulate;
     ops::product(tape, product);
   }
-  float* inner_gradient = node.inner;  // h is no longer needed
+  float* inner_gradient = node.inner;  // overwrites h, which is no longer needed
   {
     Gemm product;
     product.m = tokens, product.n = rank, product.k = out;

@@ -13,9 +13,9 @@ struct LowRankTerm {
   float scale = 1.0f;
 };
 
-// Update the value of y and return a variable that shares its memory. x: [tokens, in], whose rows may be
-// strided; y: [tokens, features]. No earlier operation may read this value in its backward pass. Products
-// without activation, and sums, do not read it.
+// Update y [tokens, features] in place from x [tokens, in], whose rows may be strided, and return a variable
+// that shares the memory of y. The operation that computed y, and earlier operations on y, must not read the
+// value of y in their backward passes (linear layers without activation, and sums, do not).
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops
