@@ -1,5 +1,5 @@
-// Limit on the memory and time that a template, which is untrusted code, may use. Each operation is counted on
-// the rendering thread before it runs; without a WorkLimit, there is no limit.
+// Limit on the memory and time that a template, which is untrusted code, may use. Each operation is counted
+// on the rendering thread before it runs; without a WorkLimit, there is no limit.
 #pragma once
 
 #include <cstddef>
