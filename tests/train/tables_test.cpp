@@ -73,7 +73,7 @@ TEST(Tables, RulesOfTheTasks) {
       "classification text aligned",
       "contrastive aligned folders",
       "embedding aligned",
-      "image-classification aligned folders without-text",
+      "image-classification aligned files=2 folders without-text",
       "language-model text",
       "masked-language-model text",
       "question-answering text",
