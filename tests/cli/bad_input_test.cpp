@@ -187,7 +187,7 @@ const std::vector<Case> kCases = {
     {"VectorsUnknownPairs",
      {"vectors", "evaluate", "vectors.txt", "other-pairs.txt"},
      2,
-     {"found 1 without"}},
+     {"found 1 with such a word"}},
     {"VectorsUnknownAnalogies",
      {"vectors", "evaluate", "vectors.txt", "other-analogies.txt"},
      2,
