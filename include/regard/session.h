@@ -85,9 +85,9 @@ class REGARD_API Sessions {
   // SessionLimits::sessions is reached.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
-  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does; usage
-  // if the model is not a decoder or the template does not exist, bad_file, naming file and line, if the
-  // template is invalid, and invalid_input if the template rejects the conversation.
+  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does.
+  // Also throws usage if the model is not a decoder or the template does not exist, bad_file (with file and
+  // line) if the template is invalid, and invalid_input if the template rejects the conversation.
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 

@@ -55,8 +55,8 @@ template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace json_detail
 
-// Convert `value` to T: bool, an integer type, float, double, std::string, Json, or a std::vector of these;
-// `key` names the value in messages. A number with a fraction or an exponent is not an integer, and an
+// Convert `value` to T, which is bool, an integer type, float, double, std::string, Json, or a std::vector of
+// these. `key` names the value in messages. A number with a fraction or an exponent is not an integer, and an
 // integer out of the range of T is refused.
 template <class T>
 T json_as(const Json& value, std::string_view key, const std::string& file) {

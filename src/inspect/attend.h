@@ -61,8 +61,8 @@ struct AttendRequest {
 };
 
 // Run one forward pass and return its view. If the model's tokenizers are not loaded, request.input is
-// required and tokens are shown as ids. Throws usage if a selected or ablated head does not exist, or if the
-// request does not match the kind of model, and invalid_input if the text has no tokens.
+// required and tokens are shown as ids. Throws usage if a selected or ablated head does not exist, or if this
+// kind of model cannot process the request; throws invalid_input if the text has no tokens.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
 // Throw invalid_input if the text has no tokens besides special tokens.
@@ -76,8 +76,9 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.input or request.text under the request's ablation and
 // edits, and set request.written, request.beams and, if there are ablated heads or edits, request.unablated.
-// A positive max_new replaces SearchOptions::max_new of the model folder, and can only lower that value of
-// request.search. Throws usage for encoders and for heads that do not exist.
+// A positive max_new replaces the limit of the model folder, SearchOptions::max_new; if request.search is
+// set, the smaller of max_new and request.search->max_new applies. Throws usage for encoders and for heads
+// that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

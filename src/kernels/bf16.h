@@ -64,7 +64,7 @@ struct Bf16Storage {
   const Dropout* dropout = nullptr;
   // If not null, compute the backward pass of activation and dropout, with D the factors of dropout:
   //   c = op(A) op(B) ∘ D ∘ activation'(pre), activated = D ∘ activation(pre).
-  // Requires c and pre, which may be the same array; pre is an input.
+  // The input `pre` and the output `c` must be given; they may be the same array.
   std::uint16_t* activated = nullptr;
 };
 

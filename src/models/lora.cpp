@@ -202,11 +202,13 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
   if (!add_updates(NameStyle::module, seed) && !add_updates(NameStyle::checkpoint, seed)) {
     std::string example = "query";
     const std::vector<Parameter*> parameters = model.parameters();
-    for (std::size_t i = parameters.size(); i-- > 0;)
-      if (nn::has_low_rank(*parameters[i])) {
-        const std::string module = without_ending(full_names(model, NameStyle::module)[i], ".weight");
-        example = module.substr(module.rfind('.') + 1);
-      }
+    const auto linear = std::find_if(parameters.begin(), parameters.end(),
+                                     [](const Parameter* weight) { return nn::has_low_rank(*weight); });
+    if (linear != parameters.end()) {
+      const auto first = static_cast<std::size_t>(linear - parameters.begin());
+      const std::string module = without_ending(full_names(model, NameStyle::module)[first], ".weight");
+      example = module.substr(module.rfind('.') + 1);
+    }
     throw usage_error("no module of the model matches the adapter's targets")
         .found(config.target_pattern.empty() ? Json(config.targets).dump() : config.target_pattern)
         .expected("the end of a linear layer's name, such as \"" + example + "\"")

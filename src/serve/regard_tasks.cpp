@@ -14,7 +14,7 @@ namespace {
 // Maximum total number of tokens in the overlapping windows of a text for question answering. Without this
 // limit and the next one, a request of 1 MiB could allocate many times its size.
 constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;
-// maximum total bytes of the texts in a response of /fill
+// maximum total size, in bytes, of the texts in a response of /fill
 constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;
 
 // Ends a forward pass at its next probe point if the client has disconnected or the deadline has passed, by

@@ -18,8 +18,8 @@ struct Substring {
 
 // Return the repeated substrings of at most `max_length` characters in `text`, which contains words as code
 // points, each followed by 0; `pool` may be null. If several substrings have the same occurrences, only the
-// longest is returned; as in the reference implementation, the 0 counts as a character in this rule, so that
-// "ing" is omitted if it occurs only at the end of words.
+// longest is returned. In this rule, the 0 counts as a character, as in the reference implementation: "ing"
+// is omitted if it occurs only at the end of words.
 std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, std::uint32_t max_length,
                                            ThreadPool* pool);
 

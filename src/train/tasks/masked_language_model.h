@@ -32,8 +32,8 @@ struct MaskRules {
 };
 
 // Mask some of the ids, at least one, and return the labels: the original id of each masked token, and
-// kIgnoredLabel for other tokens. The random draws depend only on the seed, `epoch` and `example`. starts
-// [tokens] is 1 where a word begins, −1 for special tokens and 0 for other tokens.
+// kIgnoredLabel for other tokens. `starts` [tokens] is 1 where a word begins, −1 for special tokens and 0 for
+// other tokens. The random draws depend only on the seed of `rules`, on `epoch` and on `example`.
 std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<const std::int32_t> starts,
                                       const MaskRules& rules, std::uint64_t epoch, std::uint64_t example);
 
