@@ -1,41 +1,37 @@
-# regard_unity(TARGET SOURCE…): with REGARD_UNITY, groups of sources of one directory are compiled as one file.
-# Headers are then parsed, and inline functions compiled, only once per group. A full build takes half the time, but
-# an edit of one file recompiles the whole group. docs/decisions/0011 has the measurements.
+# regard_unity(TARGET SOURCE…): with REGARD_UNITY, groups of sources, in their order, are compiled as one file. Headers are
+# then parsed, and inline functions compiled, only once per group. A full build takes half the time, but an edit of one
+# file recompiles the whole group. docs/decisions/0011 has the measurements.
 option(REGARD_UNITY "Compile groups of source files at once, for a fast whole build" OFF)
-set(REGARD_UNITY_BYTES 180000 CACHE STRING "Bytes of a group of sources in a unity build")
+set(REGARD_UNITY_BYTES 300000 CACHE STRING "Bytes of a group of sources in a unity build")
 # These files share names in anonymous namespaces with other files of their directory, so each is compiled alone.
 set(REGARD_UNITY_ALONE "/kernels/(attention|int8|packed_matrix)[.]cpp$|/data/image_(jpeg|png|webp)[.]cpp$|/phrasebook/(idioms|nouns|possessions)[.]cpp$")
 
 function(regard_unity target)
-  if(NOT REGARD_UNITY)
+  if(NOT REGARD_UNITY OR NOT ARGN)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # g++ reports a member whose type is in the anonymous namespace of the same source as if that source were a header.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  set(group 0)
-  set(last "")
+  set(group 1)
   set(bytes 0)
   foreach(source ${ARGN})
     if(source MATCHES "${REGARD_UNITY_ALONE}")
       continue()
     endif()
-    get_filename_component(folder ${source} DIRECTORY)
     file(SIZE ${source} size)
     math(EXPR bytes "${bytes} + ${size}")
-    if(NOT folder STREQUAL last OR bytes GREATER REGARD_UNITY_BYTES)
+    if(bytes GREATER REGARD_UNITY_BYTES)
       math(EXPR group "${group} + 1")
       set(bytes ${size})
-      set(last ${folder})
     endif()
-    get_filename_component(name ${folder} NAME)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()
 
 # regard_join_tests(RESULT NAME SOURCE…): the sources to compile for a test program NAME: with REGARD_UNITY, joined files of the
 # build folder (see join_tests.cmake), each of at most REGARD_JOINED_TEST_BYTES; without it the sources as they are.
-set(REGARD_JOINED_TEST_BYTES 120000 CACHE STRING "Bytes of test sources compiled as one file in a unity build")
+set(REGARD_JOINED_TEST_BYTES 300000 CACHE STRING "Bytes of test sources compiled as one file in a unity build")
 function(regard_join_tests result name)
   set(${result} ${ARGN} PARENT_SCOPE)
   if(NOT REGARD_UNITY)
