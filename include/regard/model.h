@@ -45,13 +45,13 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  // true: sample; false: ignore the fields from temperature to typical_p, and search unless beam is 0 and the
-  // model's folder selects sampling
+  // true: sample; false: ignore temperature, top_k, top_p, min_p and typical_p, and search unless beam is 0
+  // and the model's folder selects sampling
   bool sample = false;
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
   double top_p = 1.0;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  // seed of sampling
   // omit tokens whose probability is below min_p times the highest probability; default: 0, off
   double min_p = 0.0;
   double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default: 1, off

@@ -194,8 +194,8 @@ Value Learner::squared_error(Value x, const Tensor& target) {
   Tape& tape = state().tape;
   api::require_f32("squared_error", "the target", target);
   if (target.elements() == 0) throw usage_error("squared_error: expected at least one target, found none");
-  const Var difference = ops::add(tape, x, ops::scale(tape, tape.constant(target), -1.0f));
-  const Var squares = ops::multiply(tape, difference, difference);
+  Var difference = ops::add(tape, x, ops::scale(tape, tape.constant(target), -1.0f));
+  Var squares = ops::multiply(tape, difference, difference);
   return ops::sum(tape, squares, 1.0f / static_cast<float>(squares->value.elements()));
 }
 

@@ -40,8 +40,11 @@ ModelInput read_tensors(const InputSpec& spec, const std::string& file) {
 
 inspect::FileInput read_sound(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& file) {
   const auto folder = formats::ModelFolder::open(loaded.folder);
-  if (loaded.model->kind() != ModelKind::encoder_decoder || !loaded.target)
-    return {tasks::SoundReader(folder.path, loaded.model->input_spec(), pool).read(file)};
+  if (loaded.model->kind() != ModelKind::encoder_decoder || !loaded.target) {
+    tasks::Input read = tasks::SoundReader(folder.path, loaded.model->input_spec(), pool).read(file);
+    ModelInput& input = read;
+    return {std::move(input)};
+  }
   tasks::ShownSound sound = tasks::read_shown_sound(folder, loaded, pool, file);
   return {std::move(sound.input), std::move(sound.prompt), std::move(sound.search)};
 }

@@ -167,7 +167,8 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t size) {
   Tensor positions = Tensor::empty({length, size});
   for (std::int64_t p = 0; p < length; ++p) {
     for (std::int64_t f = 0; f < size; ++f) {
-      const double rate = std::pow(10000.0, -static_cast<double>(f / 2 * 2) / static_cast<double>(size));
+      const std::int64_t even = f - f % 2;
+      const double rate = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(size));
       const double angle = static_cast<double>(p) * rate;
       positions.row(p)[f] = static_cast<float>(f % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }

@@ -89,12 +89,8 @@ Tokenizer::Tokenizer(const std::filesystem::path& path, TextSide side)
 
 Tokenizer::Tokenizer(const Model& model, TextSide side) {
   const infer::LoadedModel& loaded = api::ModelAccess::state(model)->loaded;
-  const auto& tokenizer = side == TextSide::source ? loaded.source : loaded.target;
-  if (tokenizer == nullptr)
-    throw usage_error(side == TextSide::source ? "the model has no tokenizer for its input"
-                                               : "the model has no tokenizer for its output")
-        .at({api::ModelAccess::state(model)->name, -1, -1});
-  state_ = std::make_shared<State>(tokenizer);
+  state_ = std::make_shared<State>(side == TextSide::source ? loaded.source_tokenizer()
+                                                            : loaded.target_tokenizer());
 }
 
 const Tokenizer::State& Tokenizer::state() const {

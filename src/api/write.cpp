@@ -117,8 +117,8 @@ infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const
     search.top_p = options.top_p;
     search.min_p = options.min_p;
     search.typical_p = options.typical_p;
-    search.seed = options.seed;
   }
+  search.seed = options.seed;
   if (!options.stop.empty())
     search.stop_strings = std::make_shared<infer::StopStrings>(loaded.target, options.stop);
   loaded.ban(options.bad_words, search.rules);

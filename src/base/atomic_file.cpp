@@ -7,11 +7,10 @@
 
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "base/file.h"
@@ -50,8 +49,9 @@ bool is_link_to_open_file(const std::filesystem::path& link) {
 // Return the descriptor of this process that the link refers to, or -1.
 int descriptor_of(const std::filesystem::path& link) {
   const std::string name = link.filename().string();
-  if (name.empty() || name.size() > 9 || std::isdigit(static_cast<unsigned char>(name[0])) == 0) return -1;
-  const int descriptor = std::atoi(name.c_str());
+  int descriptor = -1;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), descriptor);
+  if (failure != std::errc() || end != name.data() + name.size() || descriptor < 0) return -1;
   struct stat open {
   }, named{};
   const bool same = ::fstat(descriptor, &open) == 0 && ::stat(link.c_str(), &named) == 0 &&

@@ -61,6 +61,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  // The same bytes for interfaces that take a pointer to non-const memory, such as Tensor. The pages are
+  // read-only: a write to them ends the process.
+  std::span<std::byte> pages() const noexcept { return {data_, size_}; }
   const std::filesystem::path& path() const noexcept { return path_; }
   // Release the memory of all pages that are completely inside the range (in bytes). Later reads load them
   // again.

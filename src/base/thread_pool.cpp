@@ -243,10 +243,10 @@ struct ThreadPool::State {
       std::uint64_t now = wait_for_change(seen);
       if (stopping.load()) return;
       seen = now >> kGenerationShift;
-      bool inside = false;
-      while (!inside && (now & kOpen) != 0 && now >> kGenerationShift == seen)
-        inside = gate.compare_exchange_weak(now, now + 1, std::memory_order_acquire);
-      if (!inside) continue;
+      bool entered = false;
+      while (!entered && (now & kOpen) != 0 && now >> kGenerationShift == seen)
+        entered = gate.compare_exchange_weak(now, now + 1, std::memory_order_acquire);
+      if (!entered) continue;
       take_tasks(worker);
       gate.fetch_sub(1, std::memory_order_release);
     }

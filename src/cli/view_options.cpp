@@ -33,7 +33,8 @@ std::vector<CLI::Option*> add_view_options(CLI::App& verb, ViewOptions& options)
                     "Add the query, key and value vectors of the heads to the capture"),
       verb.add_flag("--parameters", options.parameters,
                     "Add W_Q, W_K, W_V and W_O of the heads with the highest scores to the capture; needs "
-                    "--values and a text of at most 64 tokens"),
+                    "--values and a text of at most 64 tokens")
+          ->needs("--values"),
       verb.add_option("--activations", options.activations,
                       "Add activations to the capture: names of probe points or ends of such names, such as "
                       "residual or encoder.0.feed_forward.inner, separated by commas")

@@ -66,7 +66,8 @@ constexpr std::int64_t kTogether = 2 * Fft::kLanes;
 MelFilters MelFilters::slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate) {
   std::vector<double> points = evenly_spaced(slaney_mel(0.0), slaney_mel(8000.0), bins + 2);
   for (double& point : points) point = slaney_hertz(point);
-  return triangles(points, evenly_spaced(0.0, static_cast<double>(rate / 2), fft_size / 2 + 1), true);
+  const std::int64_t highest = rate / 2, frequencies = fft_size / 2 + 1;
+  return triangles(points, evenly_spaced(0.0, static_cast<double>(highest), frequencies), true);
 }
 
 MelFilters MelFilters::kaldi(std::int64_t bins, std::int64_t fft_size, std::int64_t rate) {
@@ -74,7 +75,8 @@ MelFilters MelFilters::kaldi(std::int64_t bins, std::int64_t fft_size, std::int6
   for (std::int64_t bin = 0; bin <= fft_size / 2; ++bin)
     positions.push_back(
         kaldi_mel(static_cast<double>(rate) / static_cast<double>(fft_size) * static_cast<double>(bin)));
-  return triangles(evenly_spaced(kaldi_mel(20.0), kaldi_mel(static_cast<double>(rate / 2)), bins + 2),
+  const std::int64_t highest = rate / 2;
+  return triangles(evenly_spaced(kaldi_mel(20.0), kaldi_mel(static_cast<double>(highest)), bins + 2),
                    positions, false);
 }
 

@@ -20,9 +20,7 @@ std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
 std::vector<WeightedSource> weighted_sources(std::size_t examples,
                                              const std::function<std::size_t(std::size_t)>& source_of,
                                              std::span<const double> weights) {
-  SourceCounter counter;
-  for (std::size_t i = 0; i < examples; ++i) counter.set(source_of(i), i + 1);
-  return weighted_sources(counter.ends(), weights);
+  return weighted_sources(SourceCounter(examples, source_of).ends(), weights);
 }
 
 double examples_per_epoch(std::span<const WeightedSource> sources) {
@@ -48,6 +46,10 @@ std::size_t Copies::of(std::size_t example) const {
       {static_cast<std::uint32_t>(example), static_cast<std::uint32_t>(std::uint64_t{example} >> 32), 0, 0},
       key_[0], key_[1]);
   return static_cast<std::size_t>(whole) + (static_cast<double>(drawn[0]) < part * 0x1.0p32 ? 1 : 0);
+}
+
+SourceCounter::SourceCounter(std::size_t examples, const std::function<std::size_t(std::size_t)>& source_of) {
+  for (std::size_t i = 0; i < examples; ++i) set(source_of(i), i + 1);
 }
 
 void SourceCounter::set(std::size_t source, std::size_t examples) {

@@ -22,8 +22,7 @@ struct WeightedSource {
 std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
                                              std::span<const double> weights);
 
-// The same for `examples` examples in the order of their sources; source_of(i) returns the index of the
-// source of example i.
+// The same for examples that are counted by SourceCounter(examples, source_of).
 std::vector<WeightedSource> weighted_sources(std::size_t examples,
                                              const std::function<std::size_t(std::size_t)>& source_of,
                                              std::span<const double> weights);
@@ -46,6 +45,11 @@ class Copies {
 // Counts the training examples of each source while they are read.
 class SourceCounter {
  public:
+  SourceCounter() = default;
+  // Count `examples` examples in the order of their sources; source_of(i) returns the index of the source of
+  // example i.
+  SourceCounter(std::size_t examples, const std::function<std::size_t(std::size_t)>& source_of);
+
   // Record that `examples` examples have been read, the last of them from the source `source`. Sources are
   // read in order.
   void set(std::size_t source, std::size_t examples);

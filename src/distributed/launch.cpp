@@ -5,7 +5,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -17,9 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Return the number at the start of the environment variable, or 0 if there is none.
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
-  return text == nullptr ? 0 : std::atoi(text);
+  int number = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), number);
+  return number;
 }
 
 fs::path module_file() {

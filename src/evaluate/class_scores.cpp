@@ -9,8 +9,6 @@
 namespace regard::evaluate {
 namespace {
 
-constexpr std::size_t kLargestMatrix = 50;  // maximum number of classes of a confusion matrix in the results
-
 // Return the statistics and the scorer of a score that is computed from counts of classes. `rows` [rows, 2]
 // contains the index of the true class and the index of the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
@@ -114,7 +112,7 @@ void add_class_scores(std::span<const std::int32_t> predicted, std::span<const s
   const std::vector<metrics::PrecisionRecall> scores = metrics::by_class(counts);
   for (std::size_t c = 0; c < scores.size(); ++c) result.details["classes"][labels[c]] = to_json(scores[c]);
   add_class_lines(labels, scores, result);
-  if (labels.size() > kLargestMatrix) return;
+  if (labels.size() > metrics::kLargestConfusionMatrix) return;
   const std::vector<std::int64_t> matrix = metrics::confusion_matrix(predicted, truth, classes);
   for (std::size_t row = 0; row < labels.size(); ++row)
     result.details["confusion"].push_back(

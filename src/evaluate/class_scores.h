@@ -18,8 +18,8 @@ std::int32_t class_named(const std::string& label, std::span<const std::string> 
 
 Json to_json(const metrics::PrecisionRecall& scores);
 
-// Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class and, if there are
-// at most 50 classes, the confusion matrix. Confidence intervals resample rows.
+// Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class and, up to
+// metrics::kLargestConfusionMatrix classes, the confusion matrix. Confidence intervals resample rows.
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                       std::span<const std::string> labels, Evaluation& result);
 

@@ -32,12 +32,10 @@ ModelComparison compare(const Evaluation& first, const Evaluation& second, Signi
     rows.insert(rows.end(), second.scores[i].statistics.rows.begin(), second.scores[i].statistics.rows.end());
     const std::size_t lines = statistics.rows.size();
     const metrics::Scorer scorer = statistics.scorer(std::move(rows));
-    metrics::Comparison comparison;
-    if (test == SignificanceTest::bootstrap)
-      comparison = metrics::paired_bootstrap(lines, scorer, options);
-    else
-      comparison = metrics::approximate_randomization(lines, scorer, options);
-    comparison.first = first.scores[i].value, comparison.second = second.scores[i].value;
+    const double p = test == SignificanceTest::bootstrap
+                         ? metrics::paired_bootstrap(lines, scorer, options).p
+                         : metrics::approximate_randomization(lines, scorer, options).p;
+    const metrics::Comparison comparison{first.scores[i].value, second.scores[i].value, p};
     result.scores.push_back({first.scores[i].name, comparison});
   }
   for (std::size_t i = 0; i < first.rows.size(); ++i)

@@ -74,8 +74,8 @@ void write_data(AtomicFile& file, const Tensor& tensor) {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : map_(path),
-      header_(parse_safetensors_header(map_.bytes(), path.string())),
+    : map_(std::make_shared<MappedFile>(path)),
+      header_(parse_safetensors_header(map_->bytes(), path.string())),
       metadata_(header_.metadata.value_or(std::map<std::string, std::string>{})),
       index_(header_.entries) {}
 
@@ -84,17 +84,16 @@ std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(const std::filesyst
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(const TensorEntry& entry) const noexcept {
-  return map_.bytes().subspan(entry.begin, entry.size);
+  return map_->bytes().subspan(entry.begin, entry.size);
 }
 
 void SafetensorsFile::release(const TensorEntry& entry) const noexcept {
-  map_.release(entry.begin, entry.size);
+  map_->release(entry.begin, entry.size);
 }
 
 Tensor SafetensorsFile::tensor(std::string_view name) const {
   const TensorEntry& entry = index_.require(name, path().string());
-  auto keeper = std::const_pointer_cast<SafetensorsFile>(shared_from_this());
-  return tensor_at(bytes(entry), entry, path().string(), std::move(keeper));
+  return tensor_in(map_, entry);
 }
 
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

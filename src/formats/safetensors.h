@@ -17,12 +17,12 @@ namespace regard::formats {
 
 // A memory-mapped file whose header has been checked completely; its tensors are views that are read from
 // disk on first access. Immutable: any number of threads may read one object.
-class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<SafetensorsFile> {
+class SafetensorsFile : public TensorFile {
  public:
   // Throws io if the file cannot be mapped, bad_file if its content is invalid.
   static std::shared_ptr<const SafetensorsFile> open(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const noexcept override { return map_.path(); }
+  const std::filesystem::path& path() const noexcept override { return map_->path(); }
   const std::vector<TensorEntry>& entries() const noexcept override { return header_.entries; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   const SafetensorsHeader& header() const noexcept { return header_; }
@@ -36,7 +36,7 @@ class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<S
 
  private:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  MappedFile map_;
+  std::shared_ptr<MappedFile> map_;  // the tensors share it
   SafetensorsHeader header_;
   std::map<std::string, std::string> metadata_;
   EntryIndex index_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/file.h"
 #include "regard/error.h"
 
 namespace regard::formats {
@@ -84,12 +85,11 @@ UsableType usable_type(const TensorEntry& entry, const std::string& file) {
   return {*dtype, Shape(entry.shape)};
 }
 
-Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, const std::string& file,
-                 std::shared_ptr<void> keeper) {
-  const UsableType type = usable_type(entry, file);
-  // const_cast is necessary because a Tensor cannot be read-only. Parameter::mapped prevents writes to it.
+Tensor tensor_in(const std::shared_ptr<MappedFile>& file, const TensorEntry& entry) {
+  const UsableType type = usable_type(entry, file->path().string());
+  const std::span<std::byte> bytes = file->pages().subspan(entry.begin, entry.size);
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(type.dtype) == 0)
-    return Tensor::view(const_cast<std::byte*>(bytes.data()), type.shape, type.dtype, std::move(keeper));
+    return Tensor::view(bytes.data(), type.shape, type.dtype, file);
   Tensor copy = Tensor::empty(type.shape, type.dtype);
   if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   return copy;

@@ -14,7 +14,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/namespaces.h"
 #include "regard/tensor.h"
+
+namespace regard::base {
+class MappedFile;
+}
 
 namespace regard::formats {
 
@@ -55,10 +60,9 @@ struct UsableType {
 };
 UsableType usable_type(const TensorEntry& entry, const std::string& file);
 
-// Return the entry's tensor as a view of `bytes`, which `keeper` keeps alive, or a copy if they are
-// unaligned. Throws as usable_type() does.
-Tensor tensor_at(std::span<const std::byte> bytes, const TensorEntry& entry, const std::string& file,
-                 std::shared_ptr<void> keeper);
+// Return the entry's tensor as a view of the mapped file, which the tensor keeps alive, or a copy if the data
+// is unaligned. The view is read-only: Parameter::mapped prevents writes to it. Throws as usable_type() does.
+Tensor tensor_in(const std::shared_ptr<MappedFile>& file, const TensorEntry& entry);
 
 // Return the DType with this safetensors name, or std::nullopt if the name is unknown or its dtype can only
 // be stored (F4, C64, …).

@@ -54,8 +54,9 @@ constexpr std::int64_t kOlderProtocol = 1001;
 
 }  // namespace
 
-TorchFile::TorchFile(const std::filesystem::path& path) : map_(path), name_(path.string()) {
-  if (looks_like_zip(map_.bytes())) {
+TorchFile::TorchFile(const std::filesystem::path& path)
+    : map_(std::make_shared<MappedFile>(path)), name_(path.string()) {
+  if (looks_like_zip(map_->bytes())) {
     read_archive();
   } else {
     read_older_form();
@@ -68,7 +69,7 @@ std::shared_ptr<const TorchFile> TorchFile::open(const std::filesystem::path& pa
 }
 
 void TorchFile::read_archive() {
-  const auto members = read_zip(map_.bytes(), name_);
+  const auto members = read_zip(map_->bytes(), name_);
   // All members are in one folder, which is named after the original file, such as FOLDER/data.pkl.
   std::string folder;
   const ZipMember* data = nullptr;
@@ -82,21 +83,21 @@ void TorchFile::read_archive() {
   if (data == nullptr)
     throw file_error(name_, "the ZIP archive has no data.pkl, so it is not a file of tensors");
   if (const auto order = members.find(folder + "/byteorder"); order != members.end()) {
-    const std::string text(reinterpret_cast<const char*>(map_.bytes().data()) + order->second.begin,
+    const std::string text(reinterpret_cast<const char*>(map_->bytes().data()) + order->second.begin,
                            order->second.size);
     if (text != "little") throw file_error(name_, "unsupported byte order").found(text).expected("little");
   }
   const std::string prefix = folder + "/data/";
   for (const auto& [member, place] : members)
     if (member.starts_with(prefix)) storages_[member.substr(prefix.size())] = {place.begin, place.size};
-  const Pickle pickle(map_.bytes().subspan(data->begin, data->size), name_, data->begin);
+  const Pickle pickle(map_->bytes().subspan(data->begin, data->size), name_, data->begin);
   take_tensors(*pickle.root());
 }
 
 void TorchFile::read_older_form() {
   std::uint64_t at = 0;
   const auto next = [&] {
-    Pickle pickle(map_.bytes().subspan(at), name_, at);
+    Pickle pickle(map_->bytes().subspan(at), name_, at);
     at += pickle.size();
     return pickle;
   };
@@ -128,15 +129,15 @@ void TorchFile::read_older_form() {
       item[value->tensor.storage->key] = bits_of(value->tensor.storage->dtype) / 8;
   for (const pickle::Ref key : keys.root()->items) {
     std::uint64_t elements = 0, size = 0;
-    if (key->kind != Kind::text || !item.contains(key->text) || map_.bytes().size() - at < sizeof elements)
+    if (key->kind != Kind::text || !item.contains(key->text) || map_->bytes().size() - at < sizeof elements)
       throw file_error(name_, "a storage in the file belongs to no tensor, or its size is missing")
           .at({name_, -1, static_cast<std::int64_t>(at)});
-    std::memcpy(&elements, map_.bytes().data() + at, sizeof elements);
+    std::memcpy(&elements, map_->bytes().data() + at, sizeof elements);
     at += sizeof elements;
-    if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_.bytes().size() - at)
+    if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_->bytes().size() - at)
       throw Error(ErrorKind::bad_file, "storage \"" + key->text + "\" is truncated",
                   {name_, -1, static_cast<std::int64_t>(at)})
-          .found(std::to_string(map_.bytes().size() - at) + " bytes")
+          .found(std::to_string(map_->bytes().size() - at) + " bytes")
           .expected(std::to_string(elements) + " elements of " + std::to_string(item[key->text]) + " bytes");
     storages_[key->text] = {at, size};
     at += size;
@@ -190,10 +191,8 @@ void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor)
 Tensor TorchFile::tensor(std::string_view name) const {
   const TensorEntry& entry = index_.require(name, name_);
   const auto strided = strides_.find(entry.name);
-  const std::byte* data = map_.bytes().data() + entry.begin;
-  if (strided == strides_.end())
-    return tensor_at({data, entry.size}, entry, name_,
-                     std::const_pointer_cast<TorchFile>(shared_from_this()));
+  if (strided == strides_.end()) return tensor_in(map_, entry);
+  const std::byte* data = map_->bytes().data() + entry.begin;
   const UsableType type = usable_type(entry, name_);
   Tensor copy = Tensor::empty(type.shape, type.dtype);
   gather(data, static_cast<std::byte*>(copy.data()), size_of(type.dtype), entry.shape, strided->second);
@@ -201,7 +200,7 @@ Tensor TorchFile::tensor(std::string_view name) const {
 }
 
 void TorchFile::release(const TensorEntry& entry) const noexcept {
-  if (!strides_.contains(entry.name)) map_.release(entry.begin, entry.size);
+  if (!strides_.contains(entry.name)) map_->release(entry.begin, entry.size);
 }
 
 }  // namespace regard::formats

@@ -16,13 +16,13 @@
 
 namespace regard::formats {
 
-class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
+class TorchFile : public TensorFile {
  public:
   // Throws io if the file cannot be mapped. Throws bad_file if it is neither a ZIP archive nor in PyTorch's
   // legacy format, if its data is not little-endian, or if it is not a dictionary from names to tensors.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const noexcept override { return map_.path(); }
+  const std::filesystem::path& path() const noexcept override { return map_->path(); }
   const std::vector<TensorEntry>& entries() const noexcept override { return entries_; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   Tensor tensor(std::string_view name) const override;  // copies the elements of strided tensors
@@ -35,7 +35,7 @@ class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFi
   void take_tensors(const pickle::Object& root);
   void add(const std::string& name, const pickle::StoredTensor& tensor);
 
-  MappedFile map_;
+  std::shared_ptr<MappedFile> map_;  // the tensors share it
   std::string name_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
       storages_;  // for each storage key, offset and size in bytes

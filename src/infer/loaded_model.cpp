@@ -264,6 +264,18 @@ std::string LoadedModel::add_tokenizers(const formats::ModelFolder& folder_of_mo
   return {};
 }
 
+const std::shared_ptr<const text::Tokenizer>& LoadedModel::source_tokenizer() const {
+  if (source == nullptr)
+    throw usage_error("the model has no tokenizer for its input").at({folder.string(), -1, -1});
+  return source;
+}
+
+const std::shared_ptr<const text::Tokenizer>& LoadedModel::target_tokenizer() const {
+  if (target == nullptr)
+    throw usage_error("the model has no tokenizer for its output").at({folder.string(), -1, -1});
+  return target;
+}
+
 ModelInput LoadedModel::read(std::string_view text, bool truncate) const {
   model->input_spec().require(InputKind::tokens);
   return within_positions(model->kind() == ModelKind::decoder ? encode_prompt(text) : encode_source(text),
@@ -290,30 +302,31 @@ std::string LoadedModel::as_trained(std::string_view text) const {
 }
 
 std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) const {
+  const text::Tokenizer& tokenizer = *source_tokenizer();
   const std::string trained = as_trained(given);
   std::string_view text = trained;
   std::vector<std::int32_t> ids;
   // As in Marian's own tokenizer, a language code is recognised only at the start of a text.
   const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;
   if (language != text.npos)
-    if (const auto id = source->id_of(text.substr(0, language + 2)); id) {
+    if (const auto id = tokenizer.id_of(text.substr(0, language + 2)); id) {
       ids.push_back(*id);
       text.remove_prefix(language + 2);
     }
   const bool masked = model->output() == Output::vocabulary;
   const std::vector<std::int32_t> rest =
-      source->encode_ids(text, {.add_special = true, .match_special = masked});
+      tokenizer.encode_ids(text, {.add_special = true, .match_special = masked});
   ids.insert(ids.end(), rest.begin(), rest.end());
   if (source_end >= 0 && (ids.empty() || ids.back() != source_end)) ids.push_back(source_end);
   return ids;
 }
 
 std::vector<std::int32_t> LoadedModel::encode_prompt(std::string_view text) const {
-  return target->encode_ids(text, {.add_special = adds_special, .match_special = false});
+  return target_tokenizer()->encode_ids(text, {.add_special = adds_special, .match_special = false});
 }
 
 std::vector<std::int32_t> LoadedModel::encode_chat(std::string_view rendered) const {
-  return target->encode_ids(rendered, {.add_special = false, .match_special = true});
+  return target_tokenizer()->encode_ids(rendered, {.add_special = false, .match_special = true});
 }
 
 void LoadedModel::ban(const std::vector<std::string>& words, TokenRules& rules) const {

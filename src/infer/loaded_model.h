@@ -64,6 +64,10 @@ struct LoadedModel {
   // message of the error and leave the tokenizers null.
   std::string add_tokenizers(const formats::ModelFolder& folder_of_model);
 
+  // Return `source` or `target`; throw usage if it is null.
+  const std::shared_ptr<const text::Tokenizer>& source_tokenizer() const;
+  const std::shared_ptr<const text::Tokenizer>& target_tokenizer() const;
+
   // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If it
   // has more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is
   // set; otherwise throws invalid_input. Throws usage if the model does not read text.

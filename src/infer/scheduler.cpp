@@ -374,7 +374,7 @@ bool Scheduler::step() {
   admit();
   if (jobs_.empty()) return false;
   collect_batch();
-  const Var logits = run_model();
+  Var logits = run_model();
   if (logits != nullptr) chooser_.choose(logits->value.f32(), choices_);
   advance();
   leave();

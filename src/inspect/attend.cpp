@@ -51,8 +51,8 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   if (request.pair.empty()) return loaded.read(request.text);
   if (loaded.model->kind() != ModelKind::encoder)
     throw usage_error("pairs of texts need an encoder model").remedy("Give one text");
-  text::Encoding joined =
-      loaded.source->encode_pair(request.text, request.pair, {.add_special = true, .match_special = false});
+  text::Encoding joined = loaded.source_tokenizer()->encode_pair(
+      request.text, request.pair, {.add_special = true, .match_special = false});
   return {std::move(joined.ids), std::move(joined.type_ids)};
 }
 

@@ -9,7 +9,8 @@
 namespace regard::inspect {
 
 void require_text(const infer::LoadedModel& loaded, std::string_view text) {
-  if (loaded.source->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
+  if (loaded.source_tokenizer()
+          ->encode_ids(loaded.as_trained(text), {.add_special = false, .match_special = false})
           .empty())
     throw input_error("the text has no tokens")
         .found("'" + std::string(text) + "'")
@@ -17,8 +18,8 @@ void require_text(const infer::LoadedModel& loaded, std::string_view text) {
 }
 
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
-  std::vector<std::int32_t> ids =
-      loaded.target->encode_ids(loaded.as_trained(target), {.add_special = false, .match_special = false});
+  std::vector<std::int32_t> ids = loaded.target_tokenizer()->encode_ids(
+      loaded.as_trained(target), {.add_special = false, .match_special = false});
   if (!loaded.options.end_tokens.empty()) ids.push_back(loaded.options.end_tokens[0]);
   return ids;
 }

@@ -68,8 +68,8 @@ class Summary {
     if (grid_.patch_columns == 0) return static_cast<double>(std::abs(row - column));
     if (row < grid_.specials || column < grid_.specials) return 0;
     const std::int64_t from = row - grid_.specials, to = column - grid_.specials, width = grid_.patch_columns;
-    return std::hypot(static_cast<double>(from / width - to / width),
-                      static_cast<double>(from % width - to % width));
+    const std::int64_t rows = from / width - to / width, columns = from % width - to % width;
+    return std::hypot(static_cast<double>(rows), static_cast<double>(columns));
   }
   // Return the number of keys that the query may attend to.
   std::int64_t visible(std::int64_t row) const {

@@ -45,14 +45,15 @@ void draw_tile(SvgWriter& svg, std::string& overlay, const PatchWeights& map, co
   overlay += fmt::format("<use href=\"#picture\" x=\"{:.1f}\" y=\"{:.1f}\"/>\n", x, top);
   const float most = *std::max_element(map.weights.begin(), map.weights.end());
   for (std::size_t i = 0; i < map.weights.size(); ++i) {
-    const auto column = static_cast<double>(static_cast<std::int64_t>(i) % spec.patch_columns);
-    const auto row = static_cast<double>(static_cast<std::int64_t>(i) / spec.patch_columns);
+    const auto patch = static_cast<std::int64_t>(i);
+    const std::int64_t row = patch / spec.patch_columns, column = patch % spec.patch_columns;
     const double share = most > 0.0f ? static_cast<double>(map.weights[i] / most) : 0.0;
     overlay += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"#000\" "
         "fill-opacity=\"{:.3f}\">"
         "<title>{:.4f}</title></rect>\n",
-        x + column * width, top + row * height, width, height, kDarkest * (1.0 - share), map.weights[i]);
+        x + static_cast<double>(column) * width, top + static_cast<double>(row) * height, width, height,
+        kDarkest * (1.0 - share), map.weights[i]);
   }
 }
 
@@ -80,9 +81,11 @@ std::string picture_svg(const data::Image& picture, const std::vector<PatchWeigh
       "href=\"data:image/png;base64,{1}\"/></defs>\n",
       kTile, text::encode_base64(data::encode_png(picture)));
   const std::size_t across = std::min(kTilesInRow, std::max<std::size_t>(maps.size(), 1));
-  for (std::size_t i = 0; i < maps.size(); ++i)
-    draw_tile(svg, overlay, maps[i], spec, kBorder + static_cast<double>(i % across) * (kTile + kTileGap),
-              kBorder + static_cast<double>(i / across) * (kTile + kTileTitle + kTileGap));
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const std::size_t row = i / across, column = i % across;
+    draw_tile(svg, overlay, maps[i], spec, kBorder + static_cast<double>(column) * (kTile + kTileGap),
+              kBorder + static_cast<double>(row) * (kTile + kTileTitle + kTileGap));
+  }
   const std::size_t down = (maps.size() + across - 1) / across;
   std::string document = svg.document(
       2 * kBorder + static_cast<double>(across) * (kTile + kTileGap) - kTileGap,

@@ -85,7 +85,7 @@ class Resolver {
     take_tower(place);
     if (!site.head || place.empty() || place[0] < '0' || place[0] > '9') return;
     std::set<Kind> kinds;
-    for (const auto& [place, heads] : points_of(site).heads) kinds.insert(place.first);
+    for (const auto& [kind_and_layer, heads] : points_of(site).heads) kinds.insert(kind_and_layer.first);
     if (kinds.size() > 1) {
       std::vector<std::string> names;
       for (const Kind kind : kinds) names.push_back(Head{kind, site.head->layer, site.head->head}.text());

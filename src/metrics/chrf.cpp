@@ -91,13 +91,13 @@ double f_score(std::span<const Match> orders, const ChrfOptions& options) {
 }
 
 std::size_t orders_of(const ChrfOptions& options) {
-  if (options.character_order < 0 || options.word_order < 0 ||
-      options.character_order + options.word_order == 0)
+  const int orders = options.character_order + options.word_order;
+  if (options.character_order < 0 || options.word_order < 0 || orders == 0)
     throw usage_error("chrF requires at least one order of n-grams")
         .found(
             fmt::format("{} orders of characters, {} of words", options.character_order, options.word_order))
         .expected("at least 0 of each, and 1 in all");
-  return static_cast<std::size_t>(options.character_order + options.word_order);
+  return static_cast<std::size_t>(orders);
 }
 
 // Return the matches of a line with the reference for which the score is highest.

@@ -3,6 +3,7 @@
 // none, or a class is out of range.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,6 +37,8 @@ PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                                  std::int32_t classes, Average how, Averaged of = Averaged::occurring);
 
+// Reports omit the confusion matrix of more classes than this.
+inline constexpr std::size_t kLargestConfusionMatrix = 50;
 // Return [classes, classes]: the number of rows for each true class (row) and predicted class (column).
 std::vector<std::int64_t> confusion_matrix(std::span<const std::int32_t> predicted,
                                            std::span<const std::int32_t> truth, std::int32_t classes);

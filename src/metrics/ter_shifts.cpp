@@ -182,9 +182,9 @@ class ShiftSearch {
     if (start <= aligned && aligned < start + length) return;
     int previous = -1;
     for (int offset = -1; offset < length; ++offset) {
-      if (aim + offset >= static_cast<int>(reference_.size())) break;
-      const int target =
-          aim + offset < 0 ? 0 : alignment_.hypothesis_of[static_cast<std::size_t>(aim + offset)] + 1;
+      const int before = aim + offset;  // the phrase is moved behind this reference word
+      if (before >= static_cast<int>(reference_.size())) break;
+      const int target = before < 0 ? 0 : alignment_.hypothesis_of[static_cast<std::size_t>(before)] + 1;
       if (target == previous) continue;
       previous = target;
       Words words = shifted(words_, static_cast<std::size_t>(start), static_cast<std::size_t>(length),

@@ -10,7 +10,7 @@ Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
   if (tape.probe == nullptr || point.empty()) return value;
   const std::string name = std::string(point) + "." + std::string(what);
   ReplacingProbe* replacing = replacing_probe(tape);
-  const Var used = replacing == nullptr ? value : replacing->replace(tape, name, value);
+  Var used = replacing == nullptr ? value : replacing->replace(tape, name, value);
   if (used != value && !(used->value.shape() == value->value.shape()))
     throw usage_error("a probe replaced a value with a value of another shape")
         .at({name, -1, -1})

@@ -18,7 +18,7 @@ Tensor product_with_identity(Tape& tape, const Linear& layer, std::int64_t first
   for (std::int64_t i = 0; i < in; ++i) identity.row(i)[i] = 1.0f;
   Tensor weight =
       layer.forward(tape, tape.constant(identity))->value.slice_columns(first, first + count).clone();
-  if (const Var bias = layer.variables(tape).bias; bias != nullptr)
+  if (Var bias = layer.variables(tape).bias; bias != nullptr)
     for (std::int64_t i = 0; i < in; ++i)
       for (std::int64_t o = 0; o < count; ++o) weight.row(i)[o] -= bias->value.f32()[first + o];
   return weight;

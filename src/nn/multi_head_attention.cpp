@@ -93,10 +93,13 @@ bool MultiHeadAttention::stores_projections(const Tape& tape) const {
 }
 
 ops::AttentionOptions MultiHeadAttention::options_for(const Tape& tape, const AttentionInput& input) const {
+  const kernels::AttentionSpec& spec = config_;
+  const kernels::AttentionMask& mask = input;
+  const ops::AttentionBias& bias = input;
   ops::AttentionOptions options;
-  static_cast<kernels::AttentionSpec&>(options) = config_;
-  static_cast<kernels::AttentionMask&>(options) = input;
-  static_cast<ops::AttentionBias&>(options) = input;
+  static_cast<kernels::AttentionSpec&>(options) = spec;
+  static_cast<kernels::AttentionMask&>(options) = mask;
+  static_cast<ops::AttentionBias&>(options) = bias;
   options.dropout_place = dropout_place_, options.point = point_;
   options.store_bf16 = ops::stores_bf16(tape) && output_->reads_bf16();
   options.precision = precision();

@@ -11,7 +11,7 @@ struct ActivationNode : Tape::Node {
   kernels::Activation activation;
   static void backward(ActivationNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
+    Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     kernels::activate_backward(tape.pool(), node.activation, node.x->value.f32(), dy, dy,
                                out->value.elements());

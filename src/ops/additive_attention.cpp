@@ -22,7 +22,7 @@ void check(Var query, Var key, Var value, Var score, std::span<const KeyRange> k
   require_matrix(kName, "query", query);
   require_matrix(kName, "key", key);
   require_matrix(kName, "value", value);
-  for (const Var one : {query, key, value, score}) require_contiguous(kName, "an input", one);
+  for (Var one : {query, key, value, score}) require_contiguous(kName, "an input", one);
   if (key->value.columns() != query->value.columns() || score->value.elements() != key->value.columns() ||
       key->value.rows() != value->value.rows() || std::ssize(keys) != query->value.rows())
     throw shape_error(kName, "the shapes do not match",

@@ -61,8 +61,10 @@ AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& qu
                               const AttentionOptions& options, const kernels::AttentionSpec& spec) {
   AttentionProblem problem;
   static_cast<kernels::AttentionSpec&>(problem) = spec;
-  static_cast<kernels::AttentionMask&>(problem) = options;
-  static_cast<kernels::AttentionBiasStrides&>(problem) = options;
+  const kernels::AttentionMask& mask = options;
+  const kernels::AttentionBiasStrides& bias_strides = options;
+  static_cast<kernels::AttentionMask&>(problem) = mask;
+  static_cast<kernels::AttentionBiasStrides&>(problem) = bias_strides;
   problem.bias = options.bias != nullptr ? options.bias->value.f32() : nullptr;
   if (!tape.options().training) problem.dropout = 0.0f;
   problem.dropout_key = tape.key(options.dropout_place);

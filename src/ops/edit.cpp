@@ -12,7 +12,7 @@ struct EditNode : Tape::Node {
   std::span<const Edit> edits;
   static void backward(EditNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
+    Var out = tape.consume(node.out);
     for (const Edit& edit : node.edits) {
       float* row = out->gradient.f32() + edit.row * node.out->value.columns();
       for (std::int64_t i = edit.begin; i < edit.end; ++i) row[i] *= edit.factor;

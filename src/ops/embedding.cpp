@@ -17,7 +17,7 @@ struct EmbeddingNode : Tape::Node {
   static void backward(EmbeddingNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     const Tensor& table = node.table->value;
-    const Var out = node.padding >= 0 ? tape.consume(node.out) : node.out;
+    Var out = node.padding >= 0 ? tape.consume(node.out) : node.out;
     for (std::size_t t = 0; node.padding >= 0 && t < node.ids.size(); ++t)
       if (node.ids[t] == node.padding)
         std::fill_n(out->gradient.row(static_cast<std::int64_t>(t)), table.columns(), 0.0f);

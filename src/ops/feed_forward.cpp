@@ -107,7 +107,7 @@ void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();
   const FeedForwardWeights& weights = node.weights;
   const std::int64_t tokens = node.pre.rows(), inner = node.pre.columns(), out = node.out->value.columns();
-  const Var consumed = tape.consume(node.out);
+  Var consumed = tape.consume(node.out);
   const Tensor dy = Tensor::view(consumed->gradient.f32(), {tokens, out});
   const Tensor& dpre = node.pre;
   float* memory = tape.take((tokens * inner + 1) / 2);

@@ -12,7 +12,7 @@ struct JoinColumnsNode : Tape::Node {
   static void backward(JoinColumnsNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     std::int64_t column = 0;
-    for (const Var part : node.parts) {
+    for (Var part : node.parts) {
       const std::int64_t width = part->value.columns();
       if (float* const to = tape.accumulated(part))
         for (std::int64_t r = 0; r < node.out->value.rows(); ++r) {
@@ -31,7 +31,7 @@ Var join_columns(Tape& tape, std::span<const Var> parts) {
   const std::int64_t rows = parts[0]->value.rows();
   std::int64_t features = 0;
   bool wanted = false;
-  for (const Var part : parts) {
+  for (Var part : parts) {
     require_matrix("join columns", "a part", part);
     if (part->value.rows() != rows)
       throw shape_error("join columns", "two parts differ in the number of rows",
@@ -42,7 +42,7 @@ Var join_columns(Tape& tape, std::span<const Var> parts) {
   }
   Var out = tape.make({rows, features}, wanted);
   std::int64_t column = 0;
-  for (const Var part : parts) {
+  for (Var part : parts) {
     for (std::int64_t r = 0; r < rows; ++r)
       std::copy_n(part->value.row(r), part->value.columns(), out->value.row(r) + column);
     column += part->value.columns();

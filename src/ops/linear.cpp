@@ -121,7 +121,7 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
   const Tensor& x = node.x->value;
   const Tensor& weight = node.weight->value;
   const std::int64_t tokens = x.rows(), out = node.out->value.columns();
-  const Var consumed = tape.consume(node.out);
+  Var consumed = tape.consume(node.out);
   float* dy = consumed->gradient.f32();
   const bool activates = node.pre != nullptr || node.stored_pre != nullptr;
   if (activates) {

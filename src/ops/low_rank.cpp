@@ -38,7 +38,7 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
   const std::int64_t tokens = x->value.rows(), in = x->value.columns(), rank = term.a->value.rows();
   const std::int64_t features = y->value.columns();
   const bool wanted = tape.wanted({x, y, term.a, term.b});
-  const Var out = tape.alias(y, wanted);
+  Var out = tape.alias(y, wanted);
   float* inner = tape.arena().tensor({tokens, rank}).f32();
 
   Gemm down;
@@ -71,7 +71,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
   const std::int64_t tokens = node.x->value.rows(), in = node.x->value.columns();
   const std::int64_t rank = term.a->value.rows(), out = term.b->value.rows();
   const std::int64_t features = node.y->value.columns();
-  const Var consumed = tape.consume(node.out);
+  Var consumed = tape.consume(node.out);
   const float* dy = consumed->gradient.f32() + term.column;
   if (const Tape::Gradient db = tape.gradient(term.b); db.data != nullptr) {
     Gemm product;

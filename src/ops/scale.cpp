@@ -11,7 +11,7 @@ struct ScaleNode : Tape::Node {
   float factor;
   static void backward(ScaleNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
+    Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     kernels::scale(tape.pool(), dy, node.factor, dy, node.out->value.elements());
     tape.pass_gradient(out, node.x);
@@ -36,7 +36,7 @@ struct ScaleHeadsNode : Tape::Node {
   std::span<const float> factors;
   static void backward(ScaleHeadsNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
+    Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     const std::int64_t size = node.out->value.columns() / static_cast<std::int64_t>(node.factors.size());
     times_heads(tape.pool(), dy, dy, node.out->value.rows(), size, node.factors);

@@ -14,7 +14,7 @@ struct SoftmaxNode : Tape::Node {
   Backward kernel;
   static void backward(SoftmaxNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
+    Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     const Tensor& y = node.out->value;
     node.kernel(tape.pool(), y.f32(), dy, dy, y.rows(), y.columns());

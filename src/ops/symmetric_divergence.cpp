@@ -102,12 +102,12 @@ void DivergenceNode::backward(DivergenceNode& node, Tape& tape) {
   for_counted_rows(
       tape.pool(), node.labels, node.ignored, classes, [&](std::int64_t row, float* p, float* q) {
         const std::int64_t at = row * classes;
-        const float *log_p = node.log_p + at, *log_q = node.log_q + at;
-        const RowDivergence one = divergence(log_p, log_q, classes, p, q);
+        const float *row_p = node.log_p + at, *row_q = node.log_q + at;
+        const RowDivergence one = divergence(row_p, row_q, classes, p, q);
         const auto of_first = static_cast<float>(one.of_first), of_second = static_cast<float>(one.of_second);
-        add_row_gradient(p, q, log_p, log_q, of_first, factor, classes,
+        add_row_gradient(p, q, row_p, row_q, of_first, factor, classes,
                          first == nullptr ? nullptr : first + at);
-        add_row_gradient(q, p, log_q, log_p, of_second, factor, classes,
+        add_row_gradient(q, p, row_q, row_p, of_second, factor, classes,
                          second == nullptr ? nullptr : second + at);
       });
 }

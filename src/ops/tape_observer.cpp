@@ -48,7 +48,7 @@ void TapeObserver::before_operation(std::initializer_list<Var> inputs, const Tap
                                     bool in_segment) {
   if (!uses_.empty() && !backward_) {
     if (!in_segment) count_nodes(last);
-    for (const Var input : inputs) {
+    for (Var input : inputs) {
       const auto use = input == nullptr ? uses_.end() : uses_.find(input);
       if (use != uses_.end() && use->second == kUnused) use->second = nodes_;
     }

@@ -22,7 +22,6 @@ using schema::array;
 using schema::boolean;
 using schema::integer;
 using schema::object;
-using schema::one_of;
 using schema::text;
 
 ModelHost::Inputs embedded_inputs(Call& call, const ModelHost& host, const std::vector<std::string>& texts) {

@@ -44,8 +44,7 @@ bool HandlerThreads::submit(const std::string& client, std::function<void()> tas
 // Start the waiting tasks for which may_run() is true, in the order of the fair queue.
 void HandlerThreads::begin_tasks() {
   const auto may = [this](const std::string& client, const auto&) { return may_run(client); };
-  Begun next;
-  while (tasks_.pop_of(may, next.task, next.client)) {
+  for (Begun next; tasks_.pop_of(may, next.task, next.client); next = Begun()) {
     running_.take(next.client);
     begun_.push_back(std::move(next));
     if (begun_.size() > idle_ && threads_.size() < limits_.threads) start_thread();

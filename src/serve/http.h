@@ -64,7 +64,7 @@ class HttpExchange {
 
   // Values for the log. They may be read at any time.
   virtual int status() const = 0;                // HTTP status of the response; 0 means no response yet
-  virtual std::uint64_t bytes_sent() const = 0;  // bytes of the body passed to send() and write()
+  virtual std::uint64_t bytes_sent() const = 0;  // bytes of the body passed to send() and write(); 0 for HEAD
 };
 
 // The interface that the server calls for each request. Its functions are called on the server's thread and

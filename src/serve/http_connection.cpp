@@ -303,9 +303,11 @@ class Connection::Exchange final : public HttpExchange {
   void send(HttpResponse response) override {
     response.fields.insert(response.fields.end(), fields_.begin(), fields_.end());
     delivery_->status = response.status;
-    delivery_->bytes = response.body.size();
     complete_ = true;
-    if (!head_only_) delivery_->add(response.body.size());
+    if (!head_only_) {
+      delivery_->bytes = response.body.size();
+      delivery_->add(response.body.size());
+    }
     post([response = std::move(response), head_only = head_only_](Connection& connection) {
       std::string bytes = head_of(response, {.keep_alive = connection.keep_alive()});
       if (!head_only) bytes += response.body;

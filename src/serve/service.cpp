@@ -324,7 +324,9 @@ void Service::finish(Task& task) {
 void Service::count(const Task& task) {
   const Call& call = task.call;
   const HttpExchange& exchange = *call.exchange;
-  const bool unanswered = exchange.status() == 0 || (exchange.gone() && exchange.bytes_sent() == 0);
+  // A response to HEAD has no body, so a disconnected client may have received it.
+  const bool unanswered = exchange.status() == 0 ||
+                          (exchange.gone() && exchange.bytes_sent() == 0 && call.request.method != "HEAD");
   const int status = unanswered ? 499 : exchange.status();
   metrics_.count_request(call.route.path, status, task.watch.seconds());
   log_.write({.client = call.request.client,

@@ -3,15 +3,10 @@
 #include "metrics/classification.h"
 
 namespace regard::train {
-namespace {
-
-constexpr std::size_t kMostLabels = 50;
-
-}  // namespace
 
 void set_confusion(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                    const LabelSet& labels, ValidationReport& report) {
-  if (labels.size() > kMostLabels) return;
+  if (labels.size() > metrics::kLargestConfusionMatrix) return;
   report.confusion.labels = labels.names();
   report.confusion.counts =
       metrics::confusion_matrix(predicted, truth, static_cast<std::int32_t>(labels.size()));

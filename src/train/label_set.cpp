@@ -43,7 +43,7 @@ void check_labels(const LabelConfig& config) {
 
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file) {
-  LabelSet labels(config.names.empty() ? std::move(in_data) : config.names);
+  LabelSet labels = config.names.empty() ? LabelSet(std::move(in_data)) : LabelSet(config.names);
   if (labels.size() < least)
     throw file_error(file, "the training data has too few labels")
         .found(fmt::format("{} label{}", labels.size(), labels.size() == 1 ? "" : "s"))

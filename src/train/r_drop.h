@@ -18,13 +18,13 @@ namespace regard::train {
 template <class Logits, class Loss>
 Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
                 const Logits& logits, const Loss& loss) {
-  const Var first = logits();
+  Var first = logits();
   tape.set_pass(1);  // use a different dropout mask in the second pass
-  const Var second = logits();
+  Var second = logits();
   tape.set_pass(0);
   LossOptions half = options;
   half.factor *= 0.5f;
-  const Var both = ops::add(tape, loss(first, half), loss(second, half));
+  Var both = ops::add(tape, loss(first, half), loss(second, half));
   return ops::add(
       tape, both,
       ops::symmetric_divergence(tape, first, second, labels, kIgnoredLabel, options.r_drop * options.factor));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "regard/regard.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -53,6 +54,18 @@ TEST_F(PublicModel, GeneratesAsTheProgramDoes) {
                  "--seed", "7"},
                 "the quick\n"),
             model.generate("the quick", options) + "\n");
+}
+
+// If the model's folder selects sampling, the seed applies without DecodingOptions::sample.
+TEST_F(PublicModel, SeedsTheSamplingThatTheFolderSelects) {
+  const auto file = folder_ / "gpt" / "generation_config.json";
+  auto settings = nlohmann::json::parse(read_file(file));
+  settings["do_sample"] = true, settings["temperature"] = 1.5;
+  testing::write_file(folder_ / "gpt", "generation_config.json", settings.dump());
+  const Model model = load(folder_ / "gpt");
+  const std::string seventh = model.generate("the quick", {.max_new = 15, .seed = 7});
+  EXPECT_EQ(run({"generate", "gpt", "--max-new", "15", "--seed", "7"}, "the quick\n"), seventh + "\n");
+  EXPECT_NE(model.generate("the quick", {.max_new = 15, .seed = 8}), seventh);
 }
 
 TEST_F(PublicModel, AttentionHoldsTheNumbersOfTheProgram) {

@@ -169,6 +169,10 @@ const std::vector<Case> kCases = {
 
     {"AttendNoModel", {"attend"}, 2, {"MODEL"}},
     {"AttendMissing", {"attend", "nowhere", "text"}, 4, {"nowhere"}},
+    {"AttendParametersWithoutValues",
+     {"attend", "nowhere", "text", "--json", "--parameters"},
+     2,
+     {"--parameters", "--values"}},
     {"AttendUnknownFamily", {"attend", "folder", "text"}, 3, {"unheard-of"}},
     {"AttendNoConfig", {"attend", "no-config", "text"}, 3, {"config.json"}},
     {"AttendBadConfig", {"attend", "bad-config", "text"}, 3, {"hidden_size"}},

@@ -9,6 +9,7 @@
 #include "models/weights.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
+#include "support/throws.h"
 #include "text/train_bpe.h"
 
 namespace regard::inspect {
@@ -99,6 +100,19 @@ TEST_F(AttendProgram, SwitchesHeadsOff) {
   ASSERT_EQ(after.exit_code, 0) << after.err;
   EXPECT_NE(nlohmann::json::parse(before.out)["attention"], nlohmann::json::parse(after.out)["attention"]);
   EXPECT_EQ(nlohmann::json::parse(after.out)["ablated"][0], "cross.0.1");
+}
+
+TEST_F(AttendProgram, ATextNeedsATokenizer) {
+  make_model("m", "encoder-decoder");
+  infer::LoadedModel loaded = infer::LoadedModel::open(folder_ / "m");
+  ThreadPool pool(1);
+  AttendRequest request;
+  request.text = "the exam";
+  loaded.target = nullptr;
+  EXPECT_REGARD_ERROR(written_ids(loaded, "a book"), ErrorKind::usage, "no tokenizer for its output");
+  loaded.source = nullptr;
+  EXPECT_REGARD_ERROR(inspect::attend(loaded, pool, request), ErrorKind::usage, "no tokenizer for its input");
+  EXPECT_REGARD_ERROR(generate_target(loaded, pool, request), ErrorKind::usage, "no tokenizer for its input");
 }
 
 // Without --target, attend shows the translation of the ablated model, and also the one without ablation.

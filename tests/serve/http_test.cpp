@@ -1,7 +1,10 @@
 // The HTTP layer with hostile and unusual requests.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <thread>
 
+#include "base/file.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -225,6 +228,28 @@ TEST_F(HttpTest, MetricsCountRequests) {
   EXPECT_NE(text.find("regard_completion_tokens_total{model=\"gpt\"}"), std::string::npos);
   EXPECT_NE(text.find("regard_time_to_first_token_seconds_bucket{model=\"gpt\",le=\"+Inf\"}"),
             std::string::npos);
+}
+
+TEST(HttpLog, CountsTheBytesOfTheBodyThatIsSent) {
+  const TemporaryFolder folder;
+  serve::ServeOptions options = serve_options();
+  options.access_log = (folder / "log").string();
+  TestServer server(options, {"gpt"});
+  const auto logged = [&](const char* method) {
+    RawClient client(server.port());
+    client.send(request_text(method, "/v1/models"));
+    EXPECT_TRUE(client.read_until("200 OK"));
+    const std::string start = fmt::format("\"method\":\"{}\"", method);
+    EXPECT_TRUE(
+        becomes([&] { return read_file((folder / "log").string()).find(start) != std::string::npos; }));
+    for (const std::string& line : lines_of(read_file((folder / "log").string())))
+      if (line.find(start) != std::string::npos) return Json::parse(line);
+    return Json();
+  };
+  EXPECT_GT(logged("GET").at("bytes"), 0);
+  const Json head = logged("HEAD");
+  EXPECT_EQ(head.at("bytes"), 0);
+  EXPECT_EQ(head.at("status"), 200);
 }
 
 TEST(HttpKeys, AreNeededOffLoopbackAndCompared) {

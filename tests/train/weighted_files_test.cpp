@@ -75,6 +75,12 @@ TEST(WeightedSources, FilesWithoutExamplesKeepTheirPlace) {
   EXPECT_EQ(data::examples_per_epoch(sources), 5 * 2.0 + 2 * 4.0);
 }
 
+TEST(WeightedSources, ExamplesAreCountedBySource) {
+  const std::vector<std::size_t> source_of{0, 0, 2, 2, 2, 3};
+  const data::SourceCounter counter(source_of.size(), [&](std::size_t i) { return source_of[i]; });
+  EXPECT_EQ(counter.ends(), (std::vector<std::size_t>{2, 2, 5, 6}));
+}
+
 TEST(WeightedWindows, StartInASourceAsOftenAsItsWeightSays) {
   std::vector<std::int32_t> stream(1000);
   std::iota(stream.begin(), stream.end(), 0);

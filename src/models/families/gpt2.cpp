@@ -42,8 +42,9 @@ nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
 // scale_attn_by_inverse_layer_idx: divide the scores by the layer's number, counted from 1.
 void divide_by_layer(std::int64_t layer, nn::BlockConfig& block) {
   const nn::AttentionConfig& self = block.self;
-  const double usual = self.scale != 0.0f ? static_cast<double>(self.scale)
-                                          : 1.0 / std::sqrt(static_cast<double>(self.hidden / self.heads));
+  const std::int64_t head_dim = self.hidden / self.heads;
+  const double usual =
+      self.scale != 0.0f ? static_cast<double>(self.scale) : 1.0 / std::sqrt(static_cast<double>(head_dim));
   block.self.scale = block.cross.scale = static_cast<float>(usual / static_cast<double>(layer + 1));
 }
 

@@ -71,7 +71,8 @@ Value map_filter(const Value& subject, const Arguments& arguments) {
       continue;
     }
     Value found = attribute_of(item, attribute->shown());
-    results.push_back(found.undefined() && otherwise != nullptr ? *otherwise : std::move(found));
+    if (found.undefined() && otherwise != nullptr) found = *otherwise;
+    results.push_back(std::move(found));
   }
   return results;
 }

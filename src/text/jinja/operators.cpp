@@ -71,7 +71,7 @@ bool compare(const std::string& sign, const Value& a, const Value& b) {
   if (sign == "not in") return !contains(b, a);
   if (sign == "<") return less(a, b);
   if (sign == ">") return less(b, a);
-  return sign == "<=" ? !less(b, a) : !less(a, b);
+  return sign == "<=" ? at_most(a, b) : at_most(b, a);
 }
 
 }  // namespace regard::text::jinja

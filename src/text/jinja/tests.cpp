@@ -24,8 +24,8 @@ const std::map<std::string, Test>& tests() {
   constexpr Test unequal = [](const Value& v, const A& a) { return !(v == other(a)); };
   constexpr Test less_than = [](const Value& v, const A& a) { return less(v, other(a)); };
   constexpr Test greater = [](const Value& v, const A& a) { return less(other(a), v); };
-  constexpr Test at_least = [](const Value& v, const A& a) { return !less(v, other(a)); };
-  constexpr Test at_most = [](const Value& v, const A& a) { return !less(other(a), v); };
+  constexpr Test greater_or_equal = [](const Value& v, const A& a) { return at_most(other(a), v); };
+  constexpr Test less_or_equal = [](const Value& v, const A& a) { return at_most(v, other(a)); };
   static const std::map<std::string, Test> table{
       {"defined", [](const Value& v, const A&) { return !v.undefined(); }},
       {"undefined", [](const Value& v, const A&) { return v.undefined(); }},
@@ -70,10 +70,10 @@ const std::map<std::string, Test>& tests() {
       {"gt", greater},
       {"greaterthan", greater},
       {">", greater},
-      {"ge", at_least},
-      {">=", at_least},
-      {"le", at_most},
-      {"<=", at_most},
+      {"ge", greater_or_equal},
+      {">=", greater_or_equal},
+      {"le", less_or_equal},
+      {"<=", less_or_equal},
   };
   return table;
 }

@@ -276,6 +276,14 @@ bool less(const Value& a, const Value& b) {
   no("it cannot be ordered", a.number() || a.text() != nullptr ? b : a);
 }
 
+bool at_most(const Value& a, const Value& b) {
+  if (a.number() && b.number()) {
+    charge(sizeof(Value));
+    return a.real() <= b.real();
+  }
+  return !less(b, a);
+}
+
 bool contains(const Value& whole, const Value& part) {
   if (whole.text() != nullptr) {
     if (part.text() == nullptr) no("only a string can be searched in a string", part);

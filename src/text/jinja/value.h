@@ -109,6 +109,8 @@ void set(Dict& dict, const std::string& key, Value value);
 // Return true if `a` is less than `b`, in Python's order of numbers or strings. Throws bad_file for other
 // types.
 bool less(const Value& a, const Value& b);
+// Like less(), for `a` less than or equal to `b`; false if one of them is NaN.
+bool at_most(const Value& a, const Value& b);
 // return true if `whole` contains `part`, as Python's `in`
 bool contains(const Value& whole, const Value& part);
 

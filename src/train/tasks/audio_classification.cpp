@@ -86,7 +86,7 @@ void AudioClassification::load_part(const char* what, std::vector<SoundRow> rows
 void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (config_.model.from.empty()) spec_ = make_model(model_config(tokenizers), "[model]")->input_spec();
   load_part("training", std::move(rows_.train), rows_.train_report, pool, train_, train_labels_);
-  for (std::size_t i = 0; i < train_.size(); ++i) sources_.set(train_.row(i).source, i + 1);
+  sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
   load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_, valid_labels_);
   finish_loading();
 }

@@ -275,8 +275,7 @@ double EmbeddingTask::mean_loss(const PassResources& resources, const std::vecto
       batch.labels.push_back(static_cast<std::int32_t>(i));
     }
     tape.begin({});
-    const Var loss =
-        embedding_loss(tape, tape.constant(vectors), columns.size(), batch, config_.embedding, {});
+    Var loss = embedding_loss(tape, tape.constant(vectors), columns.size(), batch, config_.embedding, {});
     sum += static_cast<double>(loss->value.f32()[0]);
   }
   return sum / static_cast<double>(valid_.rows());

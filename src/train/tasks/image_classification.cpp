@@ -83,7 +83,7 @@ void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
   if (config_.model.from.empty())
     input_.set_spec(make_model(model_config(tokenizers), "[model]")->input_spec());
   load_part("training", std::move(rows_.train), train_, train_labels_);
-  for (std::size_t i = 0; i < train_.size(); ++i) sources_.set(train_.row(i).source, i + 1);
+  sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
   load_part("validation", std::move(rows_.valid), valid_, valid_labels_);
   if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   finish_loading();
