@@ -4,8 +4,8 @@
 //   regard::Transcript transcript = transcriber.transcribe("speech.wav");
 //   std::string subtitles = format(transcript, "srt");
 //
-// WAV files of every encoding are supported; FLAC, OGG and MP3 files require a build with libsndfile, and
-// sampling rates other than the model's require a build with libsoxr.
+// WAV files (PCM, float, A-law, μ-law) are supported; FLAC, OGG and MP3 files require a build with
+// libsndfile, and sampling rates other than the model's require a build with libsoxr.
 //
 // Results are bit-identical for any number of threads, and calls on one Transcriber are serialised. Errors
 // are thrown as regard::Error.

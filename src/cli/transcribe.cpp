@@ -1,5 +1,6 @@
 // regard transcribe: transcribe sound files, with timestamps.
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,9 @@ class TranscribeVerb {
       for (const std::string& file : request_.files) write(file, output);
       output.finish();
     } else {
+      check_paths();
+      std::error_code ignored;  // if the folder cannot be created, ResultOutput reports it
+      fs::create_directories(request_.output_folder, ignored);
       for (const std::string& file : request_.files) {
         ResultOutput output(path_for(file).string());
         write(file, output);
@@ -86,6 +90,16 @@ class TranscribeVerb {
   fs::path path_for(const std::string& file) const {
     const fs::path name = file == "-" ? fs::path("standard-input") : fs::path(file).stem();
     return fs::path(request_.output_folder) / (name.string() + "." + tasks::extension_of(format_));
+  }
+
+  // Throw usage if two sounds have the same output file.
+  void check_paths() const {
+    std::map<fs::path, std::string> sources;
+    for (const std::string& file : request_.files)
+      if (const auto [other, added] = sources.try_emplace(path_for(file), file); !added)
+        throw usage_error("two sounds have the same output file")
+            .found(other->second + " and " + file + ": " + other->first.string())
+            .remedy("Transcribe them into different folders");
   }
 
   void write(const std::string& file, ResultOutput& output) {
@@ -173,12 +187,11 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
 void add_transcribe(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("transcribe", "Transcribe sound files, with timestamps");
   verb->footer(
-      "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files of every encoding are "
-      "read;\n"
-      "FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in the build. Text is printed "
-      "as\n"
-      "soon as it is known. The memory used does not depend on the length of the sound. The options from\n"
-      "--language to --no-speech are for Whisper.");
+      "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files (PCM, float, A-law,\n"
+      "μ-law) are always read; FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in "
+      "the\n"
+      "build. Text is printed as soon as it is known. The memory used does not depend on the length of the\n"
+      "sound. The options from --language to --no-speech are for Whisper.");
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();

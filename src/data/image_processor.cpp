@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/json.h"
+#include "data/processor_keys.h"
 #include "regard/error.h"
 
 namespace regard::data {
 namespace {
 
-// Reads the keys of one preprocessor_config.json.
+// Reads the keys of an image processor.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : file_(path.string()), config_(read_json(file_)) {
-    if (!config_.is_object())
-      throw file_error(file_, "the configuration is not a JSON object").found(describe(config_));
-  }
+  Reader(ProcessorKeys keys, bool keeps_shape)
+      : file_(std::move(keys.file)), config_(std::move(keys.keys)), keeps_shape_(keeps_shape) {}
 
   void flag(const char* key, bool& value) const {
     value = optional_value<bool>(config_, key, file_).value_or(value);
@@ -30,15 +31,15 @@ class Reader {
     if (found == config_.end() || found->is_null()) return;
     if (found->is_number()) {
       const std::int64_t side = number(config_, key);
-      if (shortest != nullptr && keeps_shape())
+      if (shortest != nullptr && keeps_shape_)
         *shortest = side;
       else
-        height = width = side;
+        set_sides(side, side, height, width, shortest);
     } else if (found->is_object() && found->contains("shortest_edge") && shortest != nullptr) {
       if (found->contains("longest_edge")) throw wrong(key, "shortest_edge only");
       *shortest = number(*found, "shortest_edge");
     } else if (found->is_object() && found->contains("height") && found->contains("width")) {
-      height = number(*found, "height"), width = number(*found, "width");
+      set_sides(number(*found, "height"), number(*found, "width"), height, width, shortest);
     } else {
       throw wrong(key, "height and width, or shortest_edge");
     }
@@ -65,13 +66,6 @@ class Reader {
     std::copy(numbers.begin(), numbers.end(), value.begin());
   }
 
-  bool keeps_shape() const {
-    for (const char* key : {"image_processor_type", "feature_extractor_type"})
-      if (const auto kind = optional_value<std::string>(config_, key, file_))
-        return kind->find("CLIP") != std::string::npos;
-    return false;
-  }
-
   Error wrong(const char* key, const char* expected) const {
     return file_error(file_, std::string("\"") + key + "\" has a wrong value")
         .found(describe(config_[key]))
@@ -79,12 +73,40 @@ class Reader {
   }
 
  private:
+  static void set_sides(std::int64_t to_height, std::int64_t to_width, std::int64_t& height,
+                        std::int64_t& width, std::int64_t* shortest) {
+    height = to_height, width = to_width;
+    if (shortest != nullptr) *shortest = 0;
+  }
   std::int64_t number(const Json& from, const char* key) const {
     return require_in<std::int64_t>(from, key, file_, 1, kLongestSide);
   }
   std::string file_;
   Json config_;
+  bool keeps_shape_ = false;  // true if a size of one number is the length of the shortest edge
 };
+
+enum class ProcessorClass { vit, deit, clip, siglip };
+
+// `name` is the name of a class such as "CLIPImageProcessorFast" or "CLIPFeatureExtractor", or a model_type.
+ProcessorClass class_named(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  if (has("siglip")) return ProcessorClass::siglip;
+  if (has("clip")) return ProcessorClass::clip;
+  return has("deit") ? ProcessorClass::deit : ProcessorClass::vit;
+}
+
+// Set the fields in which the classes' default values differ.
+void set_defaults(ProcessorClass kind, ImageProcessor& processor) {
+  if (kind != ProcessorClass::vit) processor.filter = Resampling::bicubic;
+  processor.do_crop = kind == ProcessorClass::deit || kind == ProcessorClass::clip;
+  if (kind == ProcessorClass::deit) processor.height = processor.width = 256;
+  if (kind != ProcessorClass::clip) return;
+  processor.shortest_edge = 224;
+  processor.mean = {0.48145466f, 0.4578275f, 0.40821073f};
+  processor.deviation = {0.26862954f, 0.26130258f, 0.27577711f};
+}
 
 }  // namespace
 
@@ -92,9 +114,11 @@ ImageProcessor ImageProcessor::open(const std::filesystem::path& folder, std::in
                                     std::int64_t width) {
   ImageProcessor processor;
   processor.height = height, processor.width = width;
-  const std::filesystem::path path = folder / "preprocessor_config.json";
-  if (!std::filesystem::exists(path)) return processor;
-  const Reader reader(path);
+  std::optional<ProcessorKeys> keys = read_processor_keys(folder, "image_processor");
+  if (!keys) return processor;
+  const ProcessorClass kind = class_named(processor_class_of(*keys, "image_processor_type", folder));
+  set_defaults(kind, processor);
+  const Reader reader(std::move(*keys), kind == ProcessorClass::clip);
   reader.flag("do_resize", processor.do_resize);
   reader.flag("do_center_crop", processor.do_crop);
   reader.flag("do_rescale", processor.do_rescale);

@@ -23,10 +23,13 @@ using TemporaryFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 class LibrarySource : public SoundSource {
  public:
   explicit LibrarySource(const std::filesystem::path& path) : file_(path.string()) {
+    if (const TemporaryFile same{std::fopen(path.c_str(), "rb"), std::fclose}) check_end(same.get());
     sound_ = sf_open(path.c_str(), SFM_READ, &info_);
     check();
   }
   LibrarySource(TemporaryFile copy, std::string name) : file_(std::move(name)), copy_(std::move(copy)) {
+    check_end(copy_.get());
+    if (lseek(fileno(copy_.get()), 0, SEEK_SET) != 0) throw io_error("temporary file", "cannot read", errno);
     sound_ = sf_open_fd(fileno(copy_.get()), SFM_READ, &info_, 0);
     check();
   }
@@ -50,13 +53,24 @@ class LibrarySource : public SoundSource {
           throw file_error(file_, "a sample is not finite").found(std::to_string(to[done * channels + i]));
       done += static_cast<std::size_t>(got);
     }
-    read_ += done;
-    if (done < to.size() / channels && sf_error(sound_) != SF_ERR_NO_ERROR)
+    read_ += static_cast<sf_count_t>(done);
+    if (done == to.size() / channels) return done;
+    if (sf_error(sound_) != SF_ERR_NO_ERROR)
       throw file_error(file_, "the sound is damaged").found(sf_strerror(sound_));
+    if (states_frames_ && read_ + kMp3Slack < info_.frames)
+      throw truncated().expected(std::to_string(info_.frames - read_) + " more frames");
     return done;
   }
 
  private:
+  // Two frames of MP3: some versions of its decoder do not remove the encoder's delay.
+  static constexpr sf_count_t kMp3Slack = 2 * 1152;
+
+  Error truncated() const { return file_error(file_, "the file is truncated").found("the end of the file"); }
+  void check_end(std::FILE* file) {
+    if (is_truncated_ogg(file)) throw truncated().expected("the last page of the Ogg stream");
+    states_frames_ = states_mp3_frames(file);
+  }
   void check() {
     if (sound_ == nullptr)
       throw file_error(file_, "cannot read this sound file")
@@ -80,7 +94,8 @@ class LibrarySource : public SoundSource {
   SF_INFO info_{};
   SNDFILE* sound_ = nullptr;
   SoundFormat format_;
-  std::uint64_t read_ = 0;
+  sf_count_t read_ = 0;         // number of frames read
+  bool states_frames_ = false;  // true if info_.frames is exact
 };
 
 }  // namespace
@@ -104,8 +119,7 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
   };
   write(first);
   for (std::string piece; stream.read(piece); piece.clear()) write(piece);
-  if (std::fflush(copy.get()) != 0 || lseek(fileno(copy.get()), 0, SEEK_SET) != 0)
-    throw io_error("temporary file", "cannot write", errno);
+  if (std::fflush(copy.get()) != 0) throw io_error("temporary file", "cannot write", errno);
   return std::make_unique<LibrarySource>(std::move(copy), stream.name());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -13,7 +14,7 @@
 
 namespace regard::data {
 
-// Return true if the first bytes are those of a RIFF WAVE file.
+// Return true if the first bytes are those of a RIFF WAVE or RF64 file.
 bool is_wav(std::string_view first);
 
 // Decode a WAV file. `first` holds the bytes already read from the stream.
@@ -23,6 +24,13 @@ std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::
 std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path);
 // Decode a stream with libsndfile. It is copied to an unnamed temporary file of at most kMostPipedBytes.
 std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first);
+
+// Return true if the file is an Ogg file without its end: its last page is incomplete, or not marked as the
+// last page of its stream. The position in the file is changed.
+bool is_truncated_ogg(std::FILE* file);
+// Return true if the file is an MP3 file that states its number of frames (in a "Xing" or "Info" frame);
+// otherwise decoders estimate the number. The position in the file is changed.
+bool states_mp3_frames(std::FILE* file);
 
 // Sampling rate conversion of one channel by libsoxr (high quality).
 class Resampler {

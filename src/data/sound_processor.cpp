@@ -1,8 +1,11 @@
 #include "data/sound_processor.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/json.h"
+#include "data/processor_keys.h"
 #include "data/sound.h"
 #include "regard/error.h"
 
@@ -13,16 +16,11 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostBins = 1024, kMostWindow = 1 << 16, kMostSeconds = 3600;
 
-// Reads keys of one preprocessor_config.json.
+// Reads keys of a feature extractor.
 class SoundKeys {
  public:
-  SoundKeys(std::string file, Json keys) : file_(std::move(file)), keys_(std::move(keys)) {
-    if (!keys_.is_object())
-      throw file_error(file_, "the configuration is not a JSON object").found(describe(keys_));
-  }
-  std::string word(const char* key) const {
-    return optional_value<std::string>(keys_, key, file_).value_or("");
-  }
+  explicit SoundKeys(ProcessorKeys keys) : file_(std::move(keys.file)), keys_(std::move(keys.keys)) {}
+
   void size(const char* key, std::int64_t& value, std::int64_t low, std::int64_t high) const {
     if (const auto found = keys_.find(key); found == keys_.end() || found->is_null()) return;
     value = require_in<std::int64_t>(keys_, key, file_, low, high);
@@ -45,16 +43,6 @@ class SoundKeys {
   Json keys_;
 };
 
-std::optional<SoundKeys> keys_of(const fs::path& folder) {
-  if (const fs::path path = folder / "preprocessor_config.json"; fs::exists(path))
-    return SoundKeys(path.string(), read_json(path.string()));
-  const fs::path path = folder / "processor_config.json";
-  if (!fs::exists(path)) return std::nullopt;
-  const Json all = read_json(path.string());
-  if (!all.is_object() || !all.contains("feature_extractor")) return std::nullopt;
-  return SoundKeys(path.string() + ": feature_extractor", all["feature_extractor"]);
-}
-
 void read_whisper(const SoundKeys& keys, SoundProcessor& processor) {
   keys.size("feature_size", processor.bins, 1, kMostBins);
   keys.size("n_fft", processor.window, 2, kMostWindow);
@@ -73,33 +61,34 @@ SoundProcessor SoundProcessor::open(const fs::path& folder, std::int64_t frames,
   SoundProcessor processor;
   processor.kind = bins == 1 ? Kind::samples : Kind::whisper;
   processor.bins = bins;
-  const std::optional<SoundKeys> keys = keys_of(folder);
-  if (!keys) {
+  std::optional<ProcessorKeys> found = read_processor_keys(folder, "feature_extractor");
+  if (!found) {
     processor.normalise = processor.kind == Kind::samples;
     processor.samples = frames * processor.hop;
     return processor;
   }
-  const std::string type = keys->word("feature_extractor_type");
-  keys->size("sampling_rate", processor.rate, kLowestRate, kHighestRate);
-  if (type == "WhisperFeatureExtractor") {
+  const std::string type = processor_class_of(*found, "feature_extractor_type", folder);
+  const SoundKeys keys(std::move(*found));
+  keys.size("sampling_rate", processor.rate, kLowestRate, kHighestRate);
+  if (type == "WhisperFeatureExtractor" || type == "whisper") {
     processor.kind = Kind::whisper;
-    read_whisper(*keys, processor);
-  } else if (type == "ASTFeatureExtractor") {
+    read_whisper(keys, processor);
+  } else if (type == "ASTFeatureExtractor" || type == "audio-spectrogram-transformer") {
     processor.kind = Kind::ast;
     processor.normalise = true;
-    keys->size("num_mel_bins", processor.bins, 1, kMostBins);
-    keys->size("max_length", processor.frames, 1, 1 << 20);
-    keys->number("mean", processor.mean);
-    keys->number("std", processor.deviation);
-    if (!(processor.deviation > 0.0)) throw keys->wrong("std", "a number above 0");
-  } else if (type == "Wav2Vec2FeatureExtractor") {
+    keys.size("num_mel_bins", processor.bins, 1, kMostBins);
+    keys.size("max_length", processor.frames, 1, 1 << 20);
+    keys.number("mean", processor.mean);
+    keys.number("std", processor.deviation);
+    if (!(processor.deviation > 0.0)) throw keys.wrong("std", "a number above 0");
+  } else if (type == "Wav2Vec2FeatureExtractor" || type == "wav2vec2") {
     processor.kind = Kind::samples;
     processor.normalise = true;
   } else {
-    throw keys->wrong("feature_extractor_type",
-                      "WhisperFeatureExtractor, ASTFeatureExtractor or Wav2Vec2FeatureExtractor");
+    throw keys.wrong("feature_extractor_type",
+                     "WhisperFeatureExtractor, ASTFeatureExtractor or Wav2Vec2FeatureExtractor");
   }
-  keys->flag("do_normalize", processor.normalise);
+  keys.flag("do_normalize", processor.normalise);
   return processor;
 }
 

@@ -1,5 +1,5 @@
 // Decoder of RIFF WAVE ("Multimedia Programming Interface and Data Specifications 1.0", 1991, and the
-// extensible format).
+// extensible format) and of RF64 (EBU Tech 3306), which has sizes of 64 bits.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,22 +12,51 @@
 namespace regard::data {
 namespace {
 
-constexpr std::uint32_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
-// Size in the header if the writing program did not know the real size, for example because it wrote to a
-// pipe.
-constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
+constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
 
-std::uint32_t number_at(const char* bytes, std::size_t count) {
-  std::uint32_t value = 0;
+// Return true if programs write this size when they do not know the real size, for example because they write
+// to a pipe: ffmpeg 0xFFFFFFFF, SoX and espeak-ng 0x7FFFF000, arecord 0x7FFFFF00 or 0x80000000.
+bool is_unknown_size(std::uint64_t size) {
+  return (size >= 0x7FFFF000 && size <= 0x80000000) || (size >= 0xFFFFF000 && size <= 0xFFFFFFFF);
+}
+
+std::uint64_t long_number_at(const char* bytes, std::size_t count) {
+  std::uint64_t value = 0;
   for (std::size_t i = 0; i < count; ++i)
-    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   return value;
 }
 
+std::uint32_t number_at(const char* bytes, std::size_t count) {
+  return static_cast<std::uint32_t>(long_number_at(bytes, count));
+}
+
 struct Encoding {
-  std::uint32_t tag = 0;  // format tag: kPcm or kFloat
+  std::uint32_t tag = 0;  // format tag: kPcm, kFloat, kALaw or kMuLaw
   std::size_t bytes = 0;  // number of bytes per sample
 };
+
+// Return the name of the encoding, or "" if this decoder does not support it.
+std::string name_of(std::uint32_t tag, std::uint32_t bits) {
+  if (bits == 8 && tag == kALaw) return "A-law";
+  if (bits == 8 && tag == kMuLaw) return "μ-law";
+  const bool pcm = tag == kPcm && (bits == 8 || bits == 16 || bits == 24 || bits == 32);
+  if (!pcm && !(tag == kFloat && (bits == 32 || bits == 64))) return "";
+  return std::to_string(bits) + "-bit " + (pcm ? "PCM" : "float");
+}
+
+// Decode a sample of ITU-T G.711. The result has 16 bits.
+int from_a_law(unsigned code) {
+  code ^= 0x55;
+  const unsigned exponent = code >> 4 & 7, fraction = (code & 15) << 4;
+  const auto size = static_cast<int>(exponent == 0 ? fraction + 8 : (fraction + 0x108) << (exponent - 1));
+  return (code & 0x80) != 0 ? size : -size;
+}
+int from_mu_law(unsigned code) {
+  code = ~code;
+  const auto size = static_cast<int>((((code & 15) << 3) + 0x84) << (code >> 4 & 7)) - 0x84;
+  return (code & 0x80) != 0 ? -size : size;
+}
 
 float decoded(const Encoding& encoding, const char* at) {
   if (encoding.tag == kFloat && encoding.bytes == 4) {
@@ -39,6 +68,10 @@ float decoded(const Encoding& encoding, const char* at) {
     double value;
     std::memcpy(&value, at, sizeof value);
     return static_cast<float>(value);
+  }
+  if (encoding.tag != kPcm) {
+    const unsigned code = static_cast<unsigned char>(*at);
+    return static_cast<float>(encoding.tag == kALaw ? from_a_law(code) : from_mu_law(code)) / 32768.0f;
   }
   if (encoding.bytes == 1)
     return static_cast<float>(static_cast<int>(static_cast<unsigned char>(*at)) - 128) / 128.0f;
@@ -54,7 +87,10 @@ class WavSource : public SoundSource {
     skip(12);  // skip "RIFF", size and "WAVE"
     while (read_chunk_header() != "data") read_chunk();
     if (encoding_.tag == 0) throw wrong("the chunk \"data\" precedes the chunk \"fmt \"");
-    if (chunk_size_ == kUnknownSize || (chunk_size_ == 0 && has(1))) unknown_size_ = true;
+    if (long_size_ > 0 && chunk_size_ == 0xFFFFFFFF)
+      chunk_size_ = long_size_;
+    else
+      unknown_size_ = is_unknown_size(chunk_size_) || (chunk_size_ == 0 && has(1));
   }
 
   const SoundFormat& format() const override { return format_; }
@@ -110,15 +146,17 @@ class WavSource : public SoundSource {
 
   std::string read_chunk_header() {
     if (!has(8)) throw wrong("the WAV file contains no samples").expected("a chunk \"data\"");
-    std::string name = buffer_.substr(begin_, 4);
+    chunk_ = buffer_.substr(begin_, 4);
     chunk_size_ = number_at(buffer_.data() + begin_ + 4, 4);
     skip(8);
-    return name == "fmt " ? (chunk_is_format_ = true, name) : (chunk_is_format_ = false, name);
+    return chunk_;
   }
 
   void read_chunk() {
     const std::uint64_t size = chunk_size_;
-    if (chunk_is_format_) {
+    if (chunk_ == "ds64" && size >= 16 && has(16))
+      long_size_ = long_number_at(buffer_.data() + begin_ + 8, 8);
+    if (chunk_ == "fmt ") {
       if (size < 16 || size > 65536)
         throw wrong("the format (\"fmt \") has a wrong size").found(std::to_string(size));
       if (!has(static_cast<std::size_t>(size))) throw wrong("the file is truncated");
@@ -135,17 +173,16 @@ class WavSource : public SoundSource {
     const std::uint32_t frame = number_at(at + 12, 2), bits = number_at(at + 14, 2);
     if (encoding_.tag == kExtensible && size >= 26) encoding_.tag = number_at(at + 24, 2);
     encoding_.bytes = bits / 8;
-    const bool known = encoding_.tag == kPcm     ? bits == 8 || bits == 16 || bits == 24 || bits == 32
-                       : encoding_.tag == kFloat ? bits == 32 || bits == 64
-                                                 : false;
-    if (!known)
+    const std::string name = name_of(encoding_.tag, bits);
+    if (name.empty())
       throw wrong("the encoding of the samples is not supported")
           .found("format " + std::to_string(encoding_.tag) + ", " + std::to_string(bits) + " bits")
-          .expected("PCM of 8, 16, 24 or 32 bits, or float of 32 or 64 bits");
+          .expected("PCM of 8, 16, 24 or 32 bits, float of 32 or 64 bits, A-law or μ-law")
+          .remedy("Convert the file to 16-bit PCM");
     check_format(format_, stream_->name());
     if (frame != static_cast<std::uint32_t>(format_.channels) * encoding_.bytes)
       throw wrong("the size of a frame does not fit the channels").found(std::to_string(frame));
-    format_.name = "WAV, " + std::to_string(bits) + "-bit " + (encoding_.tag == kPcm ? "PCM" : "float");
+    format_.name = "WAV, " + name;
   }
 
   std::unique_ptr<InputStream> stream_;
@@ -155,7 +192,9 @@ class WavSource : public SoundSource {
   bool ended_ = false;
   // size of the current chunk; while samples are read, the number of remaining bytes
   std::uint64_t chunk_size_ = 0;
-  bool chunk_is_format_ = false, unknown_size_ = false;
+  std::string chunk_;            // name of the current chunk
+  std::uint64_t long_size_ = 0;  // size of the chunk "data" that the chunk "ds64" of RF64 states; 0: none
+  bool unknown_size_ = false;
   SoundFormat format_;
   Encoding encoding_;
 };
@@ -163,7 +202,8 @@ class WavSource : public SoundSource {
 }  // namespace
 
 bool is_wav(std::string_view first) {
-  return first.size() >= 12 && first.substr(0, 4) == "RIFF" && first.substr(8, 4) == "WAVE";
+  const std::string_view kind = first.substr(0, 4);
+  return first.size() >= 12 && (kind == "RIFF" || kind == "RF64") && first.substr(8, 4) == "WAVE";
 }
 
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first) {

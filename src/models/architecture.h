@@ -81,7 +81,7 @@ struct InputEmbeddingConfig {
   float factor = 1.0f;
   std::string positions;  // name of the table of learned positions [position_rows, size]
   std::int64_t position_rows = 0;
-  std::int64_t first_position = 0;  // row of position 0 in the position table
+  std::int64_t first_position = 0;  // row of position 0 in the position table or in the sinusoids
   std::optional<nn::SinusoidLayout> sinusoids;
   std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;

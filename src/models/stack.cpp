@@ -54,7 +54,7 @@ class TokenEmbedding : public InputEmbedding {
   Var forward(Tape& tape, const InputBatch& batch) const override {
     Var x = tokens_->forward(tape, batch.ids, config_.factor, static_cast<std::int32_t>(config_.padding));
     if (positions_) x = ops::add(tape, x, positions_->forward(tape, rows_of(tape, batch.shape.positions)));
-    if (sinusoids_) x = ops::add(tape, x, sinusoids_->forward(tape, batch.shape.positions));
+    if (sinusoids_) x = ops::add(tape, x, sinusoids_->forward(tape, rows_of(tape, batch.shape.positions)));
     if (types_) x = ops::add(tape, x, types_->forward(tape, types_of(tape, batch)));
     if (norm_) x = norm_->forward(tape, x);
     if (projection_) x = projection_->forward(tape, ops::dropout(tape, x, batch.shape, dropout_));

@@ -21,14 +21,18 @@ std::int64_t rows_needed(std::span<const std::int32_t> positions, std::int64_t r
 
 Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout) {
   Tensor table = Tensor::zeros({positions, size});
-  const std::int64_t half = (size + 1) / 2;
+  const bool closed = layout == SinusoidLayout::closed_halves;
+  // An odd size ends with a column of zeros in the layout closed_halves.
+  const std::int64_t half = closed ? size / 2 : (size + 1) / 2;
+  const double steps =
+      closed ? 2.0 * static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : static_cast<double>(size);
   for (std::int64_t p = 0; p < positions; ++p)
-    for (std::int64_t f = 0; f < size; ++f) {
+    for (std::int64_t f = 0; f < (closed ? 2 * half : size); ++f) {
       const bool interleaved = layout == SinusoidLayout::interleaved;
       const std::int64_t pair = interleaved ? f / 2 : f % half;
       const bool sine = interleaved ? f % 2 == 0 : f < half;
-      const double angle = static_cast<double>(p) /
-                           std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(size));
+      const double angle =
+          static_cast<double>(p) / std::pow(10000.0, 2.0 * static_cast<double>(pair) / steps);
       table.row(p)[f] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
   return table;

@@ -15,6 +15,9 @@ namespace regard::nn {
 enum class SinusoidLayout {
   interleaved,  // sine and cosine of each frequency are adjacent (Vaswani et al. 2017, section 3.5)
   halves,       // all sines, then all cosines (Marian)
+  // all sines, then all cosines, with exponents i / (size / 2 − 1) instead of 2i / size, so that the lowest
+  // frequency is exactly 1 / 10000 (tensor2tensor, TrOCR)
+  closed_halves,
 };
 
 // Return the encodings [positions, size] of positions 0, 1, …. For the layout interleaved:

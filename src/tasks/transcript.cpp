@@ -45,6 +45,14 @@ std::string without_spaces(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
+// Return the text with the escapes of WebVTT, in which "<" starts a tag and "&" an escape.
+std::string escaped(const std::string& text) {
+  std::string all;
+  for (const char c : text)
+    all += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return all;
+}
+
 // Return the words as the text of a WebVTT cue, with a time before each word. Times within a cue must
 // increase and be inside the cue's range; other times are left out.
 std::string timed_text(const TranscriptSegment& segment) {
@@ -56,8 +64,7 @@ std::string timed_text(const TranscriptSegment& segment) {
       all += "<" + time_text(word.start, '.', true) + ">";
       last = time;
     }
-    for (const char c : one_line(word.text, true))
-      all += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+    all += escaped(one_line(word.text, true));
   }
   return without_spaces(all);
 }
@@ -117,7 +124,7 @@ std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
   }
   const std::string text = one_line(segment.text, vtt || srt);
   if (format_ == TranscriptFormat::text) return text + "\n";
-  if (segment.words.empty()) return cue(segment.start, segment.end, text);
+  if (segment.words.empty()) return cue(segment.start, segment.end, vtt ? escaped(text) : text);
   if (vtt) return cue(segment.start, segment.end, timed_text(segment));
   std::string all;
   for (const TranscriptWord& word : segment.words)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
+#include "data/processor_keys.h"
 #include "train/corpora.h"
 
 namespace regard::train {
@@ -106,7 +107,8 @@ void PictureInput::take(const formats::ModelFolder& folder, const InputSpec& spe
   processor_ = data::ImageProcessor::open(folder.path, height_, width_);
   const std::filesystem::path file = folder.path / kProcessorFile;
   constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 20;
-  if (std::filesystem::exists(file)) text_ = read_file(file, kMostFileBytes);
+  const auto keys = data::read_processor_keys(folder.path, "image_processor");
+  if (keys && keys->file == file.string()) text_ = read_file(file, kMostFileBytes);
 }
 
 std::vector<std::pair<std::string, std::string>> PictureInput::files() const {

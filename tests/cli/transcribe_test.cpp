@@ -67,7 +67,6 @@ TEST_F(TranscribeCommand, AFileThePipeAndAFolderGiveTheSame) {
   EXPECT_EQ(run(with({"-", "--format", "srt"}), file_content(short_)).out, file.out);
   EXPECT_EQ(run(with({short_, "--format", "srt", "-o", "one.srt"})).exit_code, 0);
   EXPECT_EQ(file_content(folder_ / "one.srt"), file.out);
-  fs::create_directory(folder_ / "all");
   EXPECT_EQ(run(with({short_, long_, "--format", "srt", "--output-folder", "all"})).exit_code, 0);
   EXPECT_EQ(file_content(folder_ / "all/short.srt"), file.out);
   EXPECT_TRUE(fs::exists(folder_ / "all/long.srt"));
@@ -97,6 +96,8 @@ TEST_F(TranscribeCommand, ErrorsNameTheFileAndTheRemedy) {
   };
   expect({"none.wav"}, 4, "none.wav");
   expect({short_, long_, "--format", "srt"}, 2, "--output-folder");
+  expect({short_, short_, "--format", "srt", "--output-folder", "all"}, 2, "the same output file");
+  EXPECT_FALSE(fs::exists(folder_ / "all"));
   expect({short_, "--language", "xx"}, 2, "de, en, fr");
   expect({short_, "--format", "doc"}, 2, "doc");
   write_file(folder_.path(), "cut.wav", file_content(short_).substr(0, 2001));

@@ -58,6 +58,44 @@ TEST_P(AsImageProcessors, BytesAreThoseOfPillowAndPixelsThoseOfTransformers) {
 INSTANTIATE_TEST_SUITE_P(, AsImageProcessors,
                          ::testing::Values("vit_bilinear", "vit_bicubic", "deit_crop", "clip"));
 
+// Keys that are missing have the default values of the processor's class, which is named by the settings or
+// follows from config.json. transformers reads processor_config.json before preprocessor_config.json.
+TEST(ImageProcessors, DefaultsAreThoseOfTheClass) {
+  testing::TemporaryFolder folder;
+  const auto open = [&](const char* file, const std::string& text) {
+    testing::write_file(folder.path(), file, text);
+    return ImageProcessor::open(folder.path(), 32, 32);
+  };
+  const char* const file = "preprocessor_config.json";
+  const ImageProcessor clip = open(file, R"({"image_processor_type": "CLIPImageProcessorFast"})");
+  EXPECT_EQ(clip.filter, data::Resampling::bicubic);
+  EXPECT_TRUE(clip.do_crop);
+  EXPECT_EQ(clip.shortest_edge, 224);
+  EXPECT_FLOAT_EQ(clip.mean[2], 0.40821073f);
+  EXPECT_EQ(open(file, R"({"image_processor_type": "CLIPImageProcessor",
+                           "size": {"height": 20, "width": 30}})")
+                .shortest_edge,
+            0);
+  const ImageProcessor deit = open(file, R"({"feature_extractor_type": "DeiTFeatureExtractor"})");
+  EXPECT_EQ(deit.filter, data::Resampling::bicubic);
+  EXPECT_TRUE(deit.do_crop);
+  EXPECT_EQ(deit.height, 256);
+  const ImageProcessor siglip = open(file, R"({"image_processor_type": "SiglipImageProcessor"})");
+  EXPECT_EQ(siglip.filter, data::Resampling::bicubic);
+  EXPECT_FALSE(siglip.do_crop);
+  EXPECT_EQ(siglip.height, 32);
+  const ImageProcessor vit = open(file, R"({"size": 20})");
+  EXPECT_EQ(vit.filter, data::Resampling::bilinear);
+  EXPECT_EQ(vit.height, 20);
+  testing::write_file(folder.path(), "config.json", R"({"model_type": "clip"})");
+  EXPECT_EQ(open(file, R"({"size": 20})").shortest_edge, 20);
+  const ImageProcessor nested = open("processor_config.json", R"({"image_processor": {"resample": 0,
+      "image_processor_type": "ViTImageProcessor", "image_std": [0.1, 0.2, 0.3]}})");
+  EXPECT_EQ(nested.filter, data::Resampling::nearest);
+  EXPECT_FLOAT_EQ(nested.deviation[1], 0.2f);
+  EXPECT_EQ(nested.shortest_edge, 0);
+}
+
 TEST(Image, IdxHoldsManyGreyImages) {
   testing::TemporaryFolder temporary;
   const std::string header("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03", 16);

@@ -70,6 +70,11 @@ TEST_F(Sound, EveryEncodingOfWav) {
                      .text()),
             half);
   EXPECT_EQ(read(WavFile{.tag = 0xFFFE, .data = little(0x4000, 2) + little(0xE000, 2)}.text()), half);
+  // The smallest and the largest values of G.711.
+  EXPECT_EQ(read(WavFile{.tag = 6, .bits = 8, .data = "\xD5\x55\xAA\x2A"}.text()),
+            (std::vector<float>{8 / 32768.0f, -8 / 32768.0f, 32256 / 32768.0f, -32256 / 32768.0f}));
+  EXPECT_EQ(read(WavFile{.tag = 7, .bits = 8, .data = "\xFF\xFE\x80\x01"}.text()),
+            (std::vector<float>{0.0f, 8 / 32768.0f, 32124 / 32768.0f, -31100 / 32768.0f}));
   // Two channels are averaged.
   EXPECT_EQ(
       read(WavFile{.channels = 2,
@@ -79,9 +84,21 @@ TEST_F(Sound, EveryEncodingOfWav) {
 }
 
 TEST_F(Sound, UnknownSizesEndWithTheFile) {
-  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{0xFFFFFFFF}})
+  // written by programs that write to a pipe: none, ffmpeg, SoX and espeak-ng, arecord
+  for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
   EXPECT_TRUE(read(WavFile{}.text()).empty());  // a file without samples is valid
+}
+
+TEST_F(Sound, Rf64HasSizesOf64Bits) {
+  const auto rf64 = [](std::uint64_t size) {
+    std::string text = WavFile{.data = little(0x4000, 2) + "rest", .size = 0xFFFFFFFF}.text();
+    return "RF64" + text.substr(4, 8) + "ds64" + little(28, 4) + little(100, 8) + little(size, 8) +
+           std::string(12, '\0') + text.substr(12);
+  };
+  EXPECT_EQ(read(rf64(2)), std::vector<float>{0.5f});
+  EXPECT_REGARD_ERROR(read(rf64(8)), ErrorKind::bad_file, "truncated");
+  EXPECT_REGARD_ERROR(read(rf64(std::uint64_t{1} << 40)), ErrorKind::bad_file, "truncated");
 }
 
 TEST_F(Sound, DamagedFilesAreErrors) {
@@ -260,6 +277,22 @@ TEST(SoundProcessors, NormalisedWhisper) {
   for (std::int64_t frame = 0; frame < found.rows(); ++frame)
     for (std::int64_t bin = 0; bin < found.columns(); ++bin)
       ASSERT_NEAR(static_cast<double>(found.row(frame)[bin]), expected.at({bin, frame}), 1e-4);
+}
+
+// transformers reads processor_config.json first, and derives a missing class from config.json.
+TEST(SoundProcessors, SettingsOfOlderAndNewerFolders) {
+  testing::TemporaryFolder folder;
+  write_file_atomically(folder / "preprocessor_config.json", R"({"do_normalize": false})");
+  write_file_atomically(folder / "config.json", R"({"model_type": "wav2vec2"})");
+  SoundProcessor processor = SoundProcessor::open(folder.path(), 0, 1);
+  EXPECT_EQ(processor.kind, SoundProcessor::Kind::samples);
+  EXPECT_FALSE(processor.normalise);
+  write_file_atomically(
+      folder / "processor_config.json",
+      R"({"feature_extractor": {"feature_extractor_type": "ASTFeatureExtractor", "max_length": 77}})");
+  processor = SoundProcessor::open(folder.path(), 0, 1);
+  EXPECT_EQ(processor.kind, SoundProcessor::Kind::ast);
+  EXPECT_EQ(processor.frames, 77);
 }
 
 TEST(SoundProcessors, WrongValuesNameFileAndKey) {

@@ -1,5 +1,5 @@
 // Folders that a strict reader would reject but transformers accepts: heads not tied to the embeddings,
-// encoders without a pooler, a pooler in a model with another head, and a classifier of sounds.
+// encoders without a pooler, a pooler in a model with another head, and models of images and sounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ TEST_P(Opened, ComputesWhatTransformersComputes) {
   const Golden golden("hf-open", GetParam());
   const auto model = load_model(formats::ModelFolder::open(testing::golden("hf-open") / GetParam()));
   inspect::TensorMap inputs;
-  for (const char* name : {"input_ids", "decoder_input_ids", "pixel_values", "input_values"})
+  for (const char* name :
+       {"input_ids", "decoder_input_ids", "pixel_values", "input_values", "input_features"})
     if (golden.has(name)) inputs[name] = golden.tensor(name);
   ThreadPool pool(2);
   const inspect::TensorMap results = inspect::run_tensors(*model, pool, inputs, {});

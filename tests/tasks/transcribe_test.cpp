@@ -185,18 +185,18 @@ TEST_F(WhisperCase, WrongOptionsAreErrors) {
 }
 
 TEST(TranscriptFormats, OfASegment) {
-  const TranscriptSegment segment{3661.5, 3662.25, "so --> it goes", {1, 2}, 0.0, -0.5, 1.5, 0.25};
+  const TranscriptSegment segment{3661.5, 3662.25, "so --> it <goes> & on", {1, 2}, 0.0, -0.5, 1.5, 0.25};
   const auto whole = [&](const char* format) {
     tasks::TranscriptWriter writer(*tasks::transcript_format_of(format), "a.wav");
     std::string all = writer.begin() + writer.segment(segment);
     return all + writer.end({"en", 4000.0, {}});
   };
-  EXPECT_EQ(whole("text"), "so --> it goes\n");
-  EXPECT_EQ(whole("srt"), "1\n01:01:01,500 --> 01:01:02,250\nso -> it goes\n\n");
-  EXPECT_EQ(whole("vtt"), "WEBVTT\n\n01:01:01.500 --> 01:01:02.250\nso -> it goes\n\n");
-  EXPECT_EQ(whole("tsv"), "start\tend\ttext\n3661500\t3662250\tso --> it goes\n");
+  EXPECT_EQ(whole("text"), "so --> it <goes> & on\n");
+  EXPECT_EQ(whole("srt"), "1\n01:01:01,500 --> 01:01:02,250\nso -> it <goes> & on\n\n");
+  EXPECT_EQ(whole("vtt"), "WEBVTT\n\n01:01:01.500 --> 01:01:02.250\nso -&gt; it &lt;goes&gt; &amp; on\n\n");
+  EXPECT_EQ(whole("tsv"), "start\tend\ttext\n3661500\t3662250\tso --> it <goes> & on\n");
   const Json json = parse_json(whole("json"), "transcript");
-  EXPECT_EQ(json["text"], "so --> it goes");
+  EXPECT_EQ(json["text"], "so --> it <goes> & on");
   EXPECT_EQ(json["language"], "en");
   EXPECT_EQ(json["segments"][0]["end"], 3662.25);
   EXPECT_FALSE(tasks::transcript_format_of("doc").has_value());

@@ -17,6 +17,7 @@ struct BartLike {
   bool embedding_norm = true;
   bool pre_norm = false;
   bool shared_tables = true;  // encoder and decoder share one token table
+  nn::SinusoidLayout sinusoids = nn::SinusoidLayout::halves;
   std::int64_t source_vocabulary = 0, target_vocabulary = 0;
 };
 
@@ -73,7 +74,8 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
     input.first_position = what.first_position;
     input.position_rows = config.size("max_position_embeddings") + input.first_position;
   } else {
-    input.sinusoids = nn::SinusoidLayout::halves;
+    input.sinusoids = what.sinusoids;
+    if (what.sinusoids == nn::SinusoidLayout::closed_halves) input.first_position = what.first_position;
   }
   if (what.embedding_norm) input.norm = prefix + side + ".layernorm_embedding";
   input.norm_config = stack.block.norm;
@@ -117,9 +119,15 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
 }  // namespace
 
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix) {
-  config.only("use_learned_position_embeddings", true, "TrOCR with sinusoidal positions");
+  const std::string type = config.word("model_type", "");
   BartLike what;
   what.shared_tables = false;
+  what.pre_norm = type == "mbart";
+  what.learned_positions = type != "trocr" || config.flag("use_learned_position_embeddings", true);
+  if (!what.learned_positions) {  // positions start after that of the padding
+    what.sinusoids = nn::SinusoidLayout::closed_halves;
+    what.first_position = config.token("pad_token_id", config.size("vocab_size")) + 1;
+  }
   what.embedding_norm = config.flag("layernorm_embedding", true);
   what.target_vocabulary = config.size("vocab_size");
   return stack_of(config, what, prefix, "decoder");

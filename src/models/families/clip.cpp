@@ -8,8 +8,10 @@
 namespace regard::models::families {
 namespace {
 
-// Return the object `name` of a configuration, with missing keys from `defaults`.
-Json part_of(const ConfigReader& config, const char* name, Json defaults) {
+// Return the object `name` of a configuration, with missing keys from `defaults`. Older configurations of
+// CLIP may also contain the object under `name` with the suffix "_dict", which then replaces `name`.
+Json part_of(const ConfigReader& config, std::string name, Json defaults) {
+  if (config.has(name + "_dict")) name += "_dict";
   const auto found = config.json().find(name);
   if (found == config.json().end() || found->is_null()) return defaults;
   if (!found->is_object()) throw config.wrong(name, "an object");

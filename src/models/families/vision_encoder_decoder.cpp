@@ -1,6 +1,6 @@
-// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder, and a GPT-2, BART or TrOCR decoder with
-// cross-attention to the encoder. Used for image captions (Kumar 2022, vit-gpt2-image-captioning) and text
-// recognition (Li et al. 2021, "TrOCR").
+// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder, and a GPT-2, BART, mBART or TrOCR decoder
+// with cross-attention to the encoder. Used for image captions (Kumar 2022, vit-gpt2-image-captioning) and
+// text recognition (Li et al. 2021, "TrOCR").
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -62,12 +62,12 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
   Architecture all;
   if (writes == "gpt2")
     set_gpt2(decoder, all);
-  else if (writes == "bart")
+  else if (writes == "bart" || writes == "mbart")
     set_bart(decoder, "decoder.lm_head", all);
   else if (writes == "trocr")
     set_bart(decoder, "decoder.output_projection", all);
   else
-    throw decoder.wrong("model_type", "gpt2, bart or trocr");
+    throw decoder.wrong("model_type", "gpt2, bart, mbart or trocr");
   all.encoder = vit_encoder(encoder, "encoder.");
   if (reads == "deit")
     all.encoder->input.patches->specials.emplace_back("encoder.embeddings.distillation_token");
@@ -82,7 +82,8 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
     all.names.copies = {{input.tokens + ".weight", all.head.projection + ".weight"}};
     all.head.projection = input.tokens;
   }
-  all.names.ignored = {"encoder.pooler.dense.", "embeddings.mask_token", ".attn.bias", ".attn.masked_bias"};
+  all.names.ignored = {"encoder.pooler.dense.", "embeddings.mask_token", ".attn.bias", ".attn.masked_bias",
+                       "embed_positions._float_tensor"};
   return all;
 }
 

@@ -66,7 +66,6 @@ FrontConfig whisper_front(const ConfigReader& config, const std::string& prefix)
 Architecture whisper(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"WhisperForConditionalGeneration", "WhisperModel"});
   const bool has_head = kind == "WhisperForConditionalGeneration";
-  config.only("scale_embedding", false, "Whisper with scaled embeddings");
   const std::string prefix = has_head ? "model." : "";
   Architecture all;
   all.hidden = config.size("d_model");

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Write the folders beside this script, each with the results of transformers: tiny random models whose heads are not
 tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler;
-encoders whose config.json names a head although the file also contains a pooler; and a classifier of sounds.
+encoders whose config.json names a head although the file also contains a pooler; models of images and sounds.
 
-Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py
+Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py [NAME...]
 """
 import json
 import pathlib
 import shutil
+import sys
 
 import torch
 import transformers as t
@@ -92,6 +93,24 @@ def of_sounds():
     yield "wav2vec2-classifier", t.Wav2Vec2ForSequenceClassification(t.Wav2Vec2Config(**sizes))
 
 
+def of_images_and_sounds():
+    sounds = dict(BOTH, max_source_positions=10, max_target_positions=20, num_mel_bins=8)
+    del sounds["max_position_embeddings"]
+    # transformers does not read scale_embedding of Whisper
+    yield "whisper-scaled", t.WhisperForConditionalGeneration(t.WhisperConfig(**sounds, scale_embedding=True))
+    decoder = dict(vocab_size=VOCABULARY, d_model=16, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=16,
+                   max_position_embeddings=20, pad_token_id=1, is_decoder=True, add_cross_attention=True)
+    large = t.TrOCRConfig(**decoder, cross_attention_hidden_size=16, use_learned_position_embeddings=False,
+                          layernorm_embedding=False, scale_embedding=True, activation_function="relu")
+    for name, config in (("trocr-sinusoids", large), ("mbart-captions", t.MBartConfig(**decoder))):
+        yield name, t.VisionEncoderDecoderModel(
+            t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(t.ViTConfig(**IMAGE), config))
+    part = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    yield "clip-dict", t.CLIPModel(t.CLIPConfig(
+        text_config=dict(part, vocab_size=VOCABULARY, max_position_embeddings=20, eos_token_id=2, bos_token_id=0),
+        vision_config=dict(part, image_size=8, patch_size=4, num_channels=1), projection_dim=12))
+
+
 def randomise(model):
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
@@ -106,6 +125,13 @@ def randomise(model):
 
 def inputs_of(model):
     generator = torch.Generator().manual_seed(8)
+    if hasattr(model.config, "num_mel_bins"):
+        return {"input_features": torch.randn(2, 8, 20, generator=generator),
+                "decoder_input_ids": torch.randint(3, VOCABULARY, (2, 5), generator=generator)}
+    if model.config.model_type in ("clip", "vision-encoder-decoder"):
+        ids = "input_ids" if model.config.model_type == "clip" else "decoder_input_ids"
+        return {"pixel_values": torch.randn(2, 1, 8, 8, generator=generator),
+                ids: torch.randint(3, VOCABULARY, (2, 5), generator=generator)}
     if hasattr(model.config, "image_size"):
         return {"pixel_values": torch.randn(2, 1, 8, 8, generator=generator)}
     if hasattr(model.config, "conv_stride"):
@@ -120,11 +146,13 @@ def outputs_of(model, inputs):
     with torch.no_grad():
         out = model(**inputs)
     return {name: value.contiguous() for name, value in out.items()
-            if name in ("logits", "prediction_logits", "last_hidden_state", "pooler_output", "start_logits", "end_logits",
+            if name in ("logits", "logits_per_image", "prediction_logits", "last_hidden_state", "pooler_output", "start_logits", "end_logits",
                         "encoder_last_hidden_state") and value is not None}
 
 
 def write(name, model, base=None, **loading):
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     randomise(model)
     model.tie_weights()
     folder = HERE / name
@@ -135,6 +163,11 @@ def write(name, model, base=None, **loading):
         config = json.loads((folder / "config.json").read_text())
         del config["scale_decoder_outputs"]
         (folder / "config.json").write_text(json.dumps(config | UNTIED, indent=2) + "\n")
+    if name == "clip-dict":  # as some older folders, where text_config is incomplete
+        config = json.loads((folder / "config.json").read_text())
+        for part in ("text_config", "vision_config"):
+            config |= {part + "_dict": config[part], part: {"model_type": config[part]["model_type"]}}
+        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     if base is not None:  # a pooler beside the head
         tensors = load_file(folder / "model.safetensors")
         whole = base(model.config)
@@ -143,7 +176,9 @@ def write(name, model, base=None, **loading):
                         if "pooler" in n})
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     inputs = inputs_of(model)
-    outputs = outputs_of(type(model).from_pretrained(folder, **loading).eval(), inputs)
+    # transformers 5 computes TrOCR's sinusoids in a new model but not in a model that it loads
+    loaded = model if name == "trocr-sinusoids" else type(model).from_pretrained(folder, **loading)
+    outputs = outputs_of(loaded.eval(), inputs)
     if "prediction_logits" in outputs:
         outputs["logits"] = outputs.pop("prediction_logits")
     if base is not None:
@@ -157,7 +192,8 @@ for name, model in untied():
     write(name, model)
 for name, model in without_pooler():
     write(name, model, add_pooling_layer=False)
-for name, model in of_sounds():
-    write(name, model)
+for group in (of_sounds, of_images_and_sounds):
+    for name, model in group():
+        write(name, model)
 for name, model, base in with_pooler():
     write(name, model, base)

@@ -1,0 +1,30 @@
+// The settings of a folder's image processor or feature extractor, as Hugging Face transformers stores them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/namespaces.h"
+
+namespace regard::data {
+
+struct ProcessorKeys {
+  std::string file;  // file and, if the settings are a part of it, name of the part, for messages
+  Json keys;         // a JSON object
+};
+
+// Return the settings of `part` ("image_processor" or "feature_extractor"): that object of
+// processor_config.json or, if there is none, the content of preprocessor_config.json. transformers reads the
+// files in the same order. Returns no value if the folder has neither. Throws bad_file if the settings are
+// not a JSON object.
+std::optional<ProcessorKeys> read_processor_keys(const std::filesystem::path& folder, const char* part);
+
+// Return the class of the processor, such as "CLIPImageProcessor", from `class_key` or, if that key is
+// missing, from "feature_extractor_type". If both are missing, return model_type of config.json, from which
+// transformers derives the class. Returns "" if there is no such key.
+std::string processor_class_of(const ProcessorKeys& from, const char* class_key,
+                               const std::filesystem::path& folder);
+
+}  // namespace regard::data

@@ -1,0 +1,68 @@
+// Sound files that are read with libsndfile: a tone of 440 Hz in each format, whole and truncated.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "base/file.h"
+#include "data/sound.h"
+#include "support/namespaces.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::testing {
+namespace {
+
+constexpr std::int64_t kRate = 16000, kFrames = 8000;
+
+class SoundFiles : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    try {
+      found_ = data::read_sound(testing::golden("sound/files") / GetParam(), kRate, 10.0);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("libsndfile"), std::string::npos) << error.what();
+      GTEST_SKIP() << "built without libsndfile";
+    }
+  }
+  std::vector<float> found_;
+};
+
+TEST_P(SoundFiles, HoldTheTone) {
+  ASSERT_EQ(std::ssize(found_), kFrames);
+  double error = 0.0;
+  for (std::int64_t i = 0; i < kFrames; ++i) {
+    const double expected =
+        0.5 * std::sin(2.0 * std::numbers::pi * 440.0 * static_cast<double>(i) / static_cast<double>(kRate));
+    error += std::abs(static_cast<double>(found_[static_cast<std::size_t>(i)]) - expected);
+  }
+  EXPECT_LT(error / static_cast<double>(kFrames), 0.02);
+}
+
+TEST_P(SoundFiles, TruncatedOnesAreErrors) {
+  const std::string whole = read_file(testing::golden("sound/files") / GetParam());
+  testing::TemporaryFolder folder;
+  for (const double part : {0.1, 0.4, 0.7}) {
+    write_file_atomically(
+        folder / GetParam(),
+        whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size()))));
+    EXPECT_REGARD_ERROR(data::read_sound(folder / GetParam(), kRate, 10.0), ErrorKind::bad_file, GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, SoundFiles, ::testing::Values("tone.flac", "tone.ogg", "tone.opus", "tone.mp3"),
+                         [](const auto& about) {
+                           return std::string(about.param).substr(std::string("tone.").size());
+                         });
+
+// An Ogg file that ends between two pages lacks the page that is marked as the last one.
+TEST(OggFiles, WithoutTheirLastPageAreErrors) {
+  const std::string whole = read_file(testing::golden("sound/files/tone.ogg"));
+  testing::TemporaryFolder folder;
+  write_file_atomically(folder / "cut.ogg", whole.substr(0, whole.rfind("OggS")));
+  EXPECT_REGARD_ERROR(data::read_sound(folder / "cut.ogg", kRate, 10.0), ErrorKind::bad_file, "cut.ogg");
+}
+
+}  // namespace
+}  // namespace regard::testing
