@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "metrics/correlation.h"
 
@@ -45,6 +46,14 @@ RowStatistics of_numbers(const Table& rows,
           }};
 }
 
+// Return the value of a text that is an integer, otherwise nullopt.
+std::optional<std::int32_t> integer(const std::string& text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 double mean_squared_error(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
@@ -56,18 +65,20 @@ double mean_squared_error(std::span<const double> x, std::span<const double> y) 
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels) {
   const auto found = std::find(labels.begin(), labels.end(), label);
   if (found != labels.end()) return static_cast<std::int32_t>(found - labels.begin());
-  std::int32_t number = -1;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
-  if (error == std::errc() && end == label.data() + label.size() && number >= 0 &&
-      number < static_cast<std::int32_t>(labels.size()))
-    return number;
+  // If the names of the labels are numbers, such as "1" to "5", a number of the data is a name.
+  const bool named_by_numbers = std::any_of(
+      labels.begin(), labels.end(), [](const std::string& name) { return integer(name).has_value(); });
+  if (const auto number = integer(label);
+      number && !named_by_numbers && *number >= 0 && *number < static_cast<std::int32_t>(labels.size()))
+    return *number;
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(labels.size(), 8); ++i)
     names += (i == 0 ? "" : ", ") + labels[i];
   if (labels.size() > 8) names += ", …";
+  if (!named_by_numbers) names += fmt::format(", or 0 to {}", labels.size() - 1);
   throw Error(ErrorKind::invalid_input, "the model has no such label")
       .found("\"" + label + "\"")
-      .expected(fmt::format("{}, or 0 to {}", names, labels.size() - 1));
+      .expected(names);
 }
 
 Json to_json(const metrics::PrecisionRecall& scores) {

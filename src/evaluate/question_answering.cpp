@@ -1,6 +1,7 @@
 #include "evaluate/question_answering.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "data/squad.h"
 #include "metrics/squad.h"
@@ -47,7 +48,10 @@ void read_table(const DataOptions& data, std::vector<Question>& questions) {
 
 std::vector<Question> read_questions(const DataOptions& data) {
   std::vector<Question> questions;
-  const auto is_squad = [](const std::string& file) { return file.ends_with(".json"); };
+  const auto is_squad = [](std::filesystem::path file) {
+    if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
+    return file.extension() == ".json";
+  };
   if (std::all_of(data.files.begin(), data.files.end(), is_squad)) {
     if (!data.columns.empty()) throw usage_error("a SQuAD file has no columns").remedy("Remove --columns");
     for (const std::string& file : data.files) read_squad(file, questions);

@@ -27,6 +27,11 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return ranks;
 }
 
+// Compare the values themselves: rounding can make the variance of equal values positive.
+bool is_constant(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
+}
+
 }  // namespace
 
 double pearson(std::span<const double> x, std::span<const double> y) {
@@ -34,6 +39,7 @@ double pearson(std::span<const double> x, std::span<const double> y) {
     throw usage_error("the two lists of a correlation differ in length")
         .found(std::to_string(x.size()) + " and " + std::to_string(y.size()) + " numbers")
         .expected("equal lengths");
+  if (x.size() < 2 || is_constant(x) || is_constant(y)) return std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(x.size());
   const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
   const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
@@ -43,7 +49,7 @@ double pearson(std::span<const double> x, std::span<const double> y) {
     xx += (x[i] - mean_x) * (x[i] - mean_x);
     yy += (y[i] - mean_y) * (y[i] - mean_y);
   }
-  if (x.size() < 2 || xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
+  if (xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
   return xy / std::sqrt(xx * yy);
 }
 

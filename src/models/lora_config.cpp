@@ -98,8 +98,9 @@ Json or_null(const std::vector<T>& list) {
 
 bool LoraConfig::saves(const std::string& module) const {
   return std::any_of(modules_to_save.begin(), modules_to_save.end(), [&module](const std::string& name) {
-    const std::string dotted = "." + module + ".";
-    return dotted.find("." + name + ".") != std::string::npos;
+    // As in PEFT, the name is an ending of the name of `module` or of a module that contains it, which may
+    // begin inside a word: "classifier" includes "pre_classifier".
+    return (module + ".").find(name + ".") != std::string::npos;
   });
 }
 

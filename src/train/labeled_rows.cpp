@@ -23,24 +23,36 @@ class RowReader {
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {
-      label_column_ = row_.size() - 1;
-      texts_.clear();
-      if (row_.size() == 1) {
-        split_line();
-      } else {
-        for (std::size_t i = 0; i < label_column_; ++i) texts_.push_back(row_.text(i));
-      }
-      if (!keep()) {
-        --table_.report().records;
-        continue;
-      }
-      add(choose(texts_[0]));
+      const bool added =
+          is_readable([&] { read_texts(); }) && keep() && is_readable([&] { add(choose(texts_[0])); });
+      if (!added) --table_.report().records;
     }
     table_.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     return table_.report();
   }
 
  private:
+  // Call read(). If it throws because the row has a wrong value and data.malformed is "skip", count the row
+  // as skipped and return false.
+  template <class Read>
+  bool is_readable(Read&& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      if (config_.data.malformed != "skip" || error.kind() != ErrorKind::bad_file) throw;
+      table_.report().skip(data::SkipReason::malformed, row_.place(), error.message());
+      return false;
+    }
+    return true;
+  }
+
+  void read_texts() {
+    label_column_ = row_.size() - 1;
+    texts_.clear();
+    if (row_.size() == 1) return split_line();
+    for (std::size_t i = 0; i < label_column_; ++i) texts_.push_back(row_.text(i));
+  }
+
   // Split a line "LABEL TEXT" into label and text.
   void split_line() {
     const std::string& line = row_.text(0);

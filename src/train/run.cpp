@@ -260,10 +260,12 @@ bool Run::run_validation() {
 }
 
 // Set report.best, and return it: true if this validation is the best so far. In that case, store the value
-// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_.
+// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_. Any number is
+// better than NaN, the correlation of constant predictions.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
-  report.best = !state_.best || better(config_, value, *state_.best);
+  const bool first_number = state_.best && std::isnan(*state_.best) && !std::isnan(value);
+  report.best = !state_.best || first_number || better(config_, value, *state_.best);
   if (report.best) {
     state_.best = value;
     state_.best_step = checkpoint;

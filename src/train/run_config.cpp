@@ -110,8 +110,10 @@ void check_files(const RunConfig& config, RunFiles files) {
 }
 
 // Check that all files of each list have the same format, and that data.train and data.valid both contain
-// running text or both contain separate records (such as table rows).
+// running text or both contain separate records (such as table rows). Question answering reads each file by
+// its own name.
 void check_forms(const RunConfig& config) {
+  if (config.task == "question-answering") return;
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
       if (const data::CorpusFormat form = corpus_format(config, files->front()),
@@ -131,7 +133,10 @@ void check_forms(const RunConfig& config) {
       "'data.train' and 'data.valid' have different formats: one is running text, the other has records")
       .found(fmt::format("{} in {}", text ? "records" : "text", config.data.valid.front()))
       .expected(fmt::format("{}, as in {}", text ? "text" : "records", config.data.train.front()))
-      .remedy("Set 'data.format' and 'data.valid_format'");
+      .remedy(text ? "To train on each line as a record, set 'data.format' to \"lines\" and "
+                     "'data.valid_format' to "
+                     "\"auto\""
+                   : "To validate on each line as a record, set 'data.valid_format' to \"lines\"");
 }
 
 void check_weights(const RunConfig& config) {

@@ -1,5 +1,7 @@
 #include "train/run_state.h"
 
+#include <limits>
+
 #include "base/hash.h"
 
 namespace regard::train {
@@ -37,6 +39,8 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.seconds = require<double>(json, "seconds", file);
   state.best = optional_value<double>(json, "best", file);
   state.best_step = require<std::int64_t>(json, "best_step", file);
+  // JSON has no NaN
+  if (!state.best && state.best_step > 0) state.best = std::numeric_limits<double>::quiet_NaN();
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
   state.average_of = require<std::int64_t>(json, "average_of", file);

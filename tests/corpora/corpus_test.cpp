@@ -130,6 +130,18 @@ TEST_F(Corpus, JsonLinesByName) {
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "q.jsonl:1");
 }
 
+TEST_F(Corpus, ValuesThatAreNoTextAreRefusedOrCounted) {
+  CorpusOptions options{
+      .files = {file("p.jsonl", "{\"en\": \"one\"}\n{\"en\": null}\n{\"en\": [\"two\"]}\n{\"en\": 3}\n")},
+      .format = CorpusFormat::jsonl,
+      .columns = {"en"}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.jsonl:2: column 'en': wrong value");
+  options.malformed = Faulty::skip;
+  EXPECT_EQ(read(options), (Records{{"one"}, {"3"}}));
+  EXPECT_EQ(report.count(SkipReason::malformed), 2);
+  EXPECT_EQ(report.records, 2);
+}
+
 TEST_F(Corpus, SeveralTablesAreReadInTurn) {
   const CorpusOptions options{.files = {file("p.tsv", "a\n"), file("q.tsv", ""), file("r.tsv", "b\n")},
                               .format = CorpusFormat::tsv,

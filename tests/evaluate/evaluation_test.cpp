@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "evaluate/class_scores.h"
 #include "evaluate/classification.h"
 #include "evaluate/comparison.h"
 #include "evaluate/embedding.h"
@@ -179,6 +180,15 @@ TEST(Evaluation, ComparisonsShowTheRowsThatDiffer) {
   }
   second.rows.pop_back();
   EXPECT_REGARD_ERROR(compare(first, second, SignificanceTest::bootstrap, {}), ErrorKind::usage, "19");
+}
+
+TEST(Evaluation, NumbersAreNamesOfLabelsThatAreNumbers) {
+  const std::vector<std::string> names{"low", "high"}, numbers{"1", "2"};
+  EXPECT_EQ(class_named("high", names), 1);
+  EXPECT_EQ(class_named("0", names), 0);
+  EXPECT_EQ(class_named("1", numbers), 0);
+  EXPECT_REGARD_ERROR(class_named("0", numbers), ErrorKind::invalid_input, "(expected 1, 2, found \"0\")");
+  EXPECT_REGARD_ERROR(class_named("2", names), ErrorKind::invalid_input, "expected low, high, or 0 to 1");
 }
 
 TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {

@@ -306,6 +306,17 @@ TEST_F(BadAdapter, PairsMustBeWhole) {
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "lora_A.weight and");
 }
 
+// PEFT compares the names of modules by str.endswith().
+TEST(LoraTargets, SavedModulesAreNamedByTheirEndings) {
+  LoraConfig config;
+  config.modules_to_save = {"classifier", "norm"};
+  for (const char* module : {"classifier", "classifier.out_proj", "pre_classifier", "model.norm",
+                             "model.layers.0.input_layernorm"})
+    EXPECT_TRUE(config.saves(module)) << module;
+  for (const char* module : {"classifiers", "normal.weight", "model.layers.0.norm1"})
+    EXPECT_FALSE(config.saves(module)) << module;
+}
+
 TEST(LoraTargets, UnknownTargetsNameOneThatExists) {
   const auto model = load_model(formats::ModelFolder::open(testing::golden("lora/gpt2")));
   LoraConfig config;

@@ -90,6 +90,15 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
 }
 
+// The mean of ten times 0.3 is not 0.3 in double precision.
+TEST(Pearson, OfEqualValuesIsNan) {
+  const std::vector<double> numbers = {3, 0, 3, 0, 3, 2, 2, 0, 2, 1};
+  for (const double value : {0.1, 0.3, 2.2}) {
+    EXPECT_TRUE(std::isnan(pearson(std::vector<double>(10, value), numbers))) << value;
+    EXPECT_TRUE(std::isnan(pearson(numbers, std::vector<double>(10, value)))) << value;
+  }
+}
+
 // The expected numbers are scipy.stats.spearmanr and pearsonr of these values.
 TEST(Evaluate, CorrelationsWithTies) {
   const std::vector<double> x{1, 2, 2, 4, 5, 5, 5}, y{3, 1, 4, 1, 5, 9, 2};

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include "ops/weighted_cross_entropy.h"
 #include "run_case.h"
+#include "support/changed_model.h"
 #include "support/throws.h"
 #include "task_step.h"
 #include "train/training_context.h"
@@ -272,6 +275,45 @@ TEST_F(Classifying, ANumberIsLearnt) {
   EXPECT_EQ(read_json((folder / "run/latest/config.json").string())["problem_type"], "regression");
 }
 
+// With the head set to zero, all predictions are equal until the second step: the learning rate of the first
+// step of a warm-up is 0.
+TEST_F(Classifying, AnyNumberIsBetterThanTheCorrelationOfConstants) {
+  std::string rows;
+  for (int i = 0; i < 40; ++i)
+    rows += (i % 2 == 0 ? "six six\t" : "one two one\t") + std::to_string(i % 2) + "\n";
+  regard::testing::write_file(folder.path(), "numbers.tsv", rows);
+  const std::vector<std::string> settings{
+      "--set", "labels.problem_type=regression", "--set", "data.train=numbers.tsv",
+      "--set", "data.valid=numbers.tsv",         "--set", "validation.metrics=[\"pearson\"]"};
+  const auto trained = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), settings.begin(), settings.end());
+    return train(more);
+  };
+  ASSERT_EQ(trained({"--set", "training.max_steps=1"}).exit_code, 0);
+  regard::testing::copy_changed_model(folder / "run/latest", folder / "constant",
+                                      [](const std::string& name, const Tensor& weight) {
+                                        if (name == "classifier.weight")
+                                          std::fill_n(weight.f32(), weight.elements(), 0.0f);
+                                      });
+  std::ofstream(folder / "from.toml")
+      << "task = \"classification\"\n[data]\ntrain = [\"numbers.tsv\"]\n"
+         "valid = [\"numbers.tsv\"]\ncolumns = [1, 2]\nmax_length = 16\n[labels]\n"
+         "problem_type = \"regression\"\n[model]\nfrom = \"constant\"\n[training]\n"
+         "warmup_steps = 2\nmax_steps = 3\n[validation]\nevery_steps = 1\n"
+         "metrics = [\"pearson\"]\n[output]\nfolder = \"tuned\"\n";
+  ASSERT_EQ(
+      run_program({"train", "from.toml", "-q", "--set", "training.max_steps=1"}, folder.path()).exit_code, 0);
+  ASSERT_TRUE(validation("tuned", 1)["pearson"].is_null());
+  const ProgramResult resumed =
+      run_program({"train", "--resume", "tuned", "--set", "training.max_steps=3"}, folder.path());
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_TRUE(validation("tuned", 2)["pearson"].is_number());
+  EXPECT_GE(linked("tuned", "best"), 2) << resumed.err;
+  ASSERT_EQ(
+      run_program({"train", "from.toml", "-q", "--set", "output.folder=whole"}, folder.path()).exit_code, 0);
+  EXPECT_EQ(linked("whole", "best"), linked("tuned", "best"));
+}
+
 struct WrongRows {
   const char* rows;
   std::vector<std::string> overrides;
@@ -312,6 +354,17 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"", {}, "no data is left to validate on"}));
 
 // Lines of the form "LABEL TEXT", with labels that end at `labels.until`, as in the TREC questions.
+TEST_F(Classifying, RowsWithoutAUsableLabelAreSkippedIfAsked) {
+  regard::testing::write_file(folder.path(), "train.tsv", "one\tlow\ntwo\t\nsix\thigh\nfive \thigh\n");
+  ASSERT_EQ(train({"--dry-run"}).exit_code, 3);
+  const ProgramResult result = train({"--dry-run", "--set", "data.malformed=skip"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE((result.out + result.err).find("training: 3 examples"), std::string::npos) << result.out;
+  EXPECT_NE((result.out + result.err).find("read 3 records; 1 malformed skipped (first: "),
+            std::string::npos);
+  EXPECT_NE((result.out + result.err).find("train.tsv:2"), std::string::npos) << result.out;
+}
+
 TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   regard::testing::write_file(folder.path(), "lines.txt",
                               "NUM:date when was it ?\nNUM:count how many ?\nHUM:ind who is it ?\n");

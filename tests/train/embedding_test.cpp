@@ -168,6 +168,23 @@ TEST_F(Embedding, NumbersAndTripletsAreLearnt) {
   EXPECT_GT(last_validation("cosine")["spearman"], 0.9);
 }
 
+// Vectors of TripletLoss with Euclidean distances may have any length.
+TEST_F(Embedding, ValidationComparesCosines) {
+  regard::testing::write_file(folder.path(), "train.tsv", rows(1, 60, true));
+  regard::testing::write_file(folder.path(), "valid.tsv", rows(2, 40, true));
+  ASSERT_EQ(train({"--set", "data.columns=[1, 2, 3]", "--set", "embedding.loss=triplet", "--set",
+                   "embedding.normalize=false", "--set", "embedding.pooling=max", "--set",
+                   "validation.metrics=[\"mrr\"]", "--set", "training.max_steps=20", "--set",
+                   "validation.every_steps=0"})
+                .exit_code,
+            0);
+  const ProgramResult evaluated =
+      run_program({"evaluate", "run", "valid.tsv", "--columns", "1,2", "--json", "-q"}, folder.path());
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_NEAR(last_validation("run")["mrr"].get<double>(), Json::parse(evaluated.out)["mrr"].get<double>(),
+              1e-6);
+}
+
 TEST_F(Embedding, HasTheSameBitsForAnyThreadsAndAfterAKill) {
   expect_same_bits_for_threads_and_after_a_kill();
 }

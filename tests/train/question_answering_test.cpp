@@ -4,6 +4,7 @@
 
 #include "ops/span_cross_entropy.h"
 #include "run_case.h"
+#include "support/compress.h"
 #include "support/throws.h"
 #include "task_step.h"
 #include "train/tasks/question_answering.h"
@@ -172,6 +173,39 @@ TEST_F(Answering, LearnsAndOpensWithAnswer) {
       run_program({"evaluate", "run", "some.json", "--json", "-q"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_GT(Json::parse(evaluated.out)["exact_match"], 80) << evaluated.out;
+}
+
+TEST_F(Answering, QuestionsOfBothSplitsAreReported) {
+  const std::string output = train({"--dry-run", "--set", "data.valid=train.json"}).out;
+  EXPECT_NE(output.find("duplicates: 300 of 300 validation questions are also in the training data"),
+            std::string::npos)
+      << output;
+  regard::testing::write_file(folder.path(), "other.json", R"({"data": [{"paragraphs": [{"context": "x y",
+      "qas": [{"question": "how many apples has anna ?", "answers": []}]}]}]})");
+  const std::string other = train({"--dry-run", "--set", "data.valid=other.json"}).out;
+  EXPECT_NE(other.find("validation: 1 questions"), std::string::npos) << other;
+  EXPECT_EQ(other.find("duplicates"), std::string::npos) << other;
+}
+
+TEST_F(Answering, EachFileHasTheFormatOfItsName) {
+  std::string lines;
+  const Json squad = Json::parse(questions(2, 40, true));
+  for (const Json& paragraph : squad["data"][0]["paragraphs"]) {
+    const Json& question = paragraph["qas"][0];
+    Json row{{"context", paragraph["context"]}, {"question", question["question"]}};
+    row["answers"] = {{"text", Json::array()}, {"answer_start", Json::array()}};
+    for (const Json& answer : question["answers"])
+      for (const auto& [key, value] : answer.items()) row["answers"][key].push_back(value);
+    lines += row.dump() + "\n";
+  }
+  regard::testing::write_file(folder.path(), "valid.jsonl", lines);
+  const ProgramResult result = train({"--set", "data.valid=valid.jsonl", "--set", "training.max_steps=2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("validation: 40 questions"), std::string::npos) << result.err;
+  regard::testing::write_file(folder.path(), "valid.json.gz", regard::testing::gzip(questions(2, 40, false)));
+  const ProgramResult evaluated = run_program({"evaluate", "run", "valid.json.gz", "--json"}, folder.path());
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_EQ(Json::parse(evaluated.out)["questions"], 40);
 }
 
 TEST_F(Answering, HasTheSameBitsForAnyThreadsAndAfterAKill) {

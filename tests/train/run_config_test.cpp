@@ -212,6 +212,24 @@ TEST(RunConfig, AWindowBatchBeyond32BitsIsRefused) {
                       "'training.context' exceeds");
 }
 
+TEST(RunConfig, TextAndRecordsCanBeCombinedAsTheMessageSays) {
+  const testing::TemporaryFolder folder;
+  const auto check = [&](const std::string& data) {
+    check_run(parse_run(
+        "task = \"language-model\"\n[output]\nfolder = \"o\"\n[training]\nmax_steps = 1\n[data]\n" + data,
+        (folder / "run.toml").string()));
+  };
+  testing::write_file(folder.path(), "a.txt", "text\n");
+  testing::write_file(folder.path(), "a.jsonl", "{\"text\": \"text\"}\n");
+  const std::string text = "train = [\"a.txt\"]\nvalid = [\"a.jsonl\"]\nvalid_columns = [\"text\"]\n";
+  EXPECT_REGARD_ERROR(check(text), ErrorKind::usage,
+                      "set 'data.format' to \"lines\" and 'data.valid_format' to \"auto\"");
+  check(text + "format = \"lines\"\nvalid_format = \"auto\"\n");
+  const std::string records = "train = [\"a.jsonl\"]\nvalid = [\"a.txt\"]\ncolumns = [\"text\"]\n";
+  EXPECT_REGARD_ERROR(check(records), ErrorKind::usage, "set 'data.valid_format' to \"lines\"");
+  check(records + "valid_format = \"lines\"\n");
+}
+
 // For a language model, line files are read one after another, like text files.
 TEST(RunConfig, ALanguageModelReadsFilesOfLinesInTurn) {
   const testing::TemporaryFolder folder;

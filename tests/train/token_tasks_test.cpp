@@ -158,6 +158,25 @@ TEST_F(TokenTasks, RowsOfOneWordAreReported) {
   EXPECT_EQ(note("words.bio").find("each sentence has one word"), std::string::npos) << note("words.bio");
 }
 
+TEST_F(TokenTasks, MalformedSentencesAreSkippedIfAsked) {
+  regard::testing::write_file(folder.path(), "train.txt", "a ODD\nb EVEN\n\nbad\nc ODD\n\nd EVEN\n");
+  regard::testing::write_file(folder.path(), "train.tsv", "a b\tODD EVEN\na b\tODD\nd\tEVEN\n");
+  for (const auto& [file, columns] :
+       {std::pair("train.txt", ""), std::pair("train.tsv", "\ncolumns = [1, 2]")}) {
+    write("token-classification",
+          std::string("train = [\"") + file + "\"]\nvalid = [\"" + file + "\"]" + columns);
+    EXPECT_EQ(train({"--dry-run"}).exit_code, 3) << file;
+    const ProgramResult skipped = train({"--dry-run", "--set", "data.malformed=skip"});
+    ASSERT_EQ(skipped.exit_code, 0) << skipped.err;
+    EXPECT_NE(skipped.out.find("training: 2 sentences, 3 words"), std::string::npos) << skipped.out;
+    EXPECT_NE(skipped.out.find("read 2 records; 1 malformed skipped"), std::string::npos) << skipped.out;
+    EXPECT_NE(train({"--dry-run", "--set", "data.malformed=skip", "--set", "data.max_skipped=0.1"})
+                  .err.find("data.max_skipped"),
+              std::string::npos)
+        << file;
+  }
+}
+
 TEST_F(TokenTasks, WrongTagsAreRefusedWithFileAndLine) {
   write_tagged();
   const auto refused = [this](const std::string& rows, const char* message) {
@@ -239,6 +258,16 @@ TEST_F(TokenTasks, MasksAreFilled) {
   const ProgramResult filled = run_program({"fill", "run"}, folder.path(), "one two [MASK] four five six\n");
   ASSERT_EQ(filled.exit_code, 0) << filled.err;
   EXPECT_NE(filled.out.find("three"), std::string::npos) << filled.out;
+}
+
+TEST_F(TokenTasks, RecordsOfBothSplitsAreReportedForMasks) {
+  regard::testing::write_file(folder.path(), "train.tsv", "one two three\nfour five six\none two six\n");
+  regard::testing::write_file(folder.path(), "valid.tsv", "six five\nfour five six\n");
+  write("masked-language-model", "train = [\"train.tsv\"]\nvalid = [\"valid.tsv\"]\ncolumns = [1]");
+  const std::string output = train({"--dry-run"}).out;
+  EXPECT_NE(output.find("duplicates: 1 of 2 validation records are also in the training data"),
+            std::string::npos)
+      << output;
 }
 
 TEST_F(TokenTasks, MasksHaveTheSameBitsForAnyThreadsAndAfterAKill) {

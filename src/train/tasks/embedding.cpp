@@ -245,6 +245,14 @@ Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const
              : vectors;
 }
 
+// Scale each row to length 1.
+void normalize_in_place(const PassResources& resources, Tensor& rows) {
+  Tape tape(resources.pool, resources.arena);
+  tape.begin({});
+  const Tensor unit = ops::normalize_rows(tape, tape.constant(rows))->value;
+  std::copy_n(unit.f32(), unit.elements(), rows.f32());
+}
+
 // Return the vectors [texts, hidden size] of all texts.
 Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples& texts) const {
   Tensor all = Tensor::empty({static_cast<std::int64_t>(texts.size()), model.hidden_size()});
@@ -310,6 +318,9 @@ void EmbeddingTask::validate(Network& model, const PassResources& resources, Val
   PredictionPass pass(model, resources);
   for (const Examples& texts : valid_.columns) columns.push_back(embed(model, pass, texts));
   set_loss(mean_loss(resources, columns), report);
+  // Vectors are compared by their cosines, as with the checkpoint.
+  if (!config_.embedding.normalize && !compares_cosines(config_.embedding))
+    for (Tensor& column : columns) normalize_in_place(resources, column);
   if (kind_ == EmbeddingLoss::cosine)
     measure_scores(columns, report);
   else

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/shuffle.h"
+#include "data/duplicates.h"
 #include "ops/embedding.h"
 #include "train/batch_preview.h"
 #include "train/encode.h"
@@ -64,18 +65,7 @@ class MaskedLanguageModel : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   const TaskTraits& traits() const override { return masked_language_model_traits(); }
-  void read() override {
-    RecordReader records(config_, config_.data.train);
-    while (records.next()) {
-      (records.held_out() ? valid_lines_ : train_lines_).push_back(records.texts()[0]);
-      lines_.set(records.corpus(), train_lines_.size());
-    }
-    report_ = records.report();
-    if (config_.data.valid.empty()) return;
-    RecordReader more(config_, config_.data.valid);
-    while (more.next()) valid_lines_.push_back(more.texts()[0]);
-    report_.add(more.report());
-  }
+  void read() override;
   void check() const override {
     EncoderTask::check();
     check_text_column(config_);
@@ -126,10 +116,35 @@ class MaskedLanguageModel : public EncoderTask {
   std::vector<std::string> train_lines_, valid_lines_;
   data::SourceCounter lines_;  // number of training lines of each file
   data::CorpusReport report_;
+  std::string duplicates_;  // message about records that occur in both training and validation data
   Blocks train_, valid_;
   MaskRules rules_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
+
+void MaskedLanguageModel::read() {
+  data::SplitDuplicates duplicates;
+  data::CorpusReport read_valid;
+  // Lines of running text, such as headings, may be equal.
+  const bool compared = !is_plain_text(config_);
+  if (!config_.data.valid.empty()) {
+    RecordReader records(config_, config_.data.valid);
+    while (records.next()) {
+      valid_lines_.push_back(records.texts()[0]);
+      if (compared) duplicates.add_validation(records.texts(), records.place());
+    }
+    read_valid = records.report();
+  }
+  RecordReader records(config_, config_.data.train);
+  while (records.next()) {
+    (records.held_out() ? valid_lines_ : train_lines_).push_back(records.texts()[0]);
+    lines_.set(records.corpus(), train_lines_.size());
+    duplicates.check_training(records.texts(), records.place());
+  }
+  report_ = records.report();
+  report_.add(read_valid);
+  duplicates_ = duplicates.text();
+}
 
 void MaskedLanguageModel::encode(std::span<const std::string> lines, Blocks& blocks, ThreadPool& pool) const {
   const auto before = tokenizer_->before(), after = tokenizer_->after();
@@ -196,6 +211,7 @@ void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
                                  blocks == &valid_ ? "; read " + report_.text() : ""));
     fingerprint_ = fingerprint_ * 3 + blocks->examples.ids.fingerprint();
   }
+  if (!duplicates_.empty()) notes_.push_back(duplicates_);
   if (train_.examples.size() == 0) throw nothing_left(config_, "train");
   if (valid_.examples.size() == 0) throw nothing_left(config_, "validate");
 }

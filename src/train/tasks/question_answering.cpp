@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "data/duplicates.h"
 #include "metrics/squad.h"
 #include "ops/span_cross_entropy.h"
 #include "train/batch_preview.h"
@@ -70,6 +72,7 @@ class QuestionAnswering : public EncoderTask {
   };
 
   void read_file(const std::string& file, bool may_hold_out, Part& part);
+  std::string duplicates() const;
   const std::string& context_of(const data::MarkedQuestion& question) const {
     return contexts_[question.context].text;
   }
@@ -120,6 +123,25 @@ void QuestionAnswering::read() {
   has_unanswerable_ =
       std::any_of(train_.questions.begin(), train_.questions.end(),
                   [](const data::MarkedQuestion& question) { return question.answers.empty(); });
+}
+
+// Return a message about the validation questions that are also in the training data with the same context;
+// "" if there are none.
+std::string QuestionAnswering::duplicates() const {
+  data::SplitDuplicates found;
+  const auto texts = [this](const data::MarkedQuestion& question) {
+    return std::array{context_of(question), question.question};
+  };
+  for (const data::MarkedQuestion& question : valid_.questions) found.add_validation(texts(question), {});
+  std::size_t first = 0;
+  for (std::size_t q = 0; q < train_.questions.size(); ++q) {
+    if (found.count() == 0) first = q;
+    found.check_training(texts(train_.questions[q]), {});
+  }
+  if (found.count() == 0) return "";
+  return fmt::format(
+      "duplicates: {} of {} validation questions are also in the training data (first: question {} of {})",
+      found.count(), valid_.questions.size(), train_.questions[first].id, config_.data.train[file_of(first)]);
 }
 
 text::LineSource QuestionAnswering::training_texts() const {
@@ -179,6 +201,7 @@ void QuestionAnswering::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   encode(valid_, pool);
   note("training", train_);
   note("validation", valid_);
+  if (std::string found = duplicates(); !found.empty()) notes_.push_back(std::move(found));
   if (train_.examples.size() == 0) throw nothing_left(config_, "train");
   if (valid_.examples.size() == 0) throw nothing_left(config_, "validate");
 }
