@@ -119,6 +119,7 @@ LossSum pair_loss(Network& model, const PassResources& resources, const data::Pa
   LossPass pass(model, resources);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto more = static_cast<std::int64_t>(pairs.target.length(i));
+    if (more == 0) continue;
     if (pass.batch().target_tokens() + more > kBatchTokens) pass.flush();
     pass.batch().add_pair(pairs.source[i], pairs.target[i], start, i);
   }
