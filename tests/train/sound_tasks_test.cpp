@@ -255,6 +255,30 @@ channels = 8)",
   expect_weighted_tables({"training.max_steps=4"});
 }
 
+// The base model is needed to start a run, not to resume it.
+TEST_F(SoundRun, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
+  for (const char* model : {"family = \"wav2vec2\"\nlayers = 1\n[sound]\nseconds = 1\nchannels = 8",
+                            "family = \"whisper\"\nencoder_layers = 1\ndecoder_layers = 1\n[sound]\n"
+                            "seconds = 1\nbins = 16\nvocabulary = 270"}) {
+    for (const char* name : {"run", "long", "base"}) fs::remove_all(folder / name);
+    write("speech-recognition", model, 2);
+    const auto tune = [&](const std::string& name, const char* steps) {
+      return train({"--set", "model.from=base", "--set", "output.folder=" + name, "--set",
+                    std::string("training.max_steps=") + steps});
+    };
+    ASSERT_EQ(train({"--set", "output.folder=base", "--set", "training.max_steps=2"}).exit_code, 0);
+    ASSERT_EQ(tune("run", "2").exit_code, 0);
+    ASSERT_EQ(tune("long", "4").exit_code, 0);
+    fs::remove_all(folder / "base");
+    const ProgramResult result =
+        run_program({"train", "--resume", "run", "--set", "training.max_steps=4"}, folder.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(weights("run"), weights("long"));
+    EXPECT_EQ(file_content(folder / "run/latest/tokenizer_config.json"),
+              file_content(folder / "long/latest/tokenizer_config.json"));
+  }
+}
+
 TEST_F(SoundRun, BadDataIsNamedWithItsRow) {
   write("audio-classification", R"(family = "audio-spectrogram-transformer"
 layers = 1
