@@ -34,9 +34,16 @@ CorpusReader::CorpusReader(CorpusOptions options)
 bool CorpusReader::next(std::vector<std::string>& texts) {
   texts.resize(width_);
   while (table_.next(row_)) {
-    for (std::size_t i = 0; i < width_; ++i) {
-      texts[i] = row_.text(i);
-      if (options_.normalize_whitespace) texts[i] = normalize_whitespace(texts[i]);
+    try {
+      for (std::size_t i = 0; i < width_; ++i) {
+        texts[i] = row_.text(i);
+        if (options_.normalize_whitespace) texts[i] = normalize_whitespace(texts[i]);
+      }
+    } catch (const Error& error) {  // a value is missing or not a text
+      if (options_.malformed != Faulty::skip) throw;
+      --table_.report().records;
+      table_.report().skip(SkipReason::malformed, row_.place(), error.message());
+      continue;
     }
     if (keep(texts)) return true;
     --table_.report().records;

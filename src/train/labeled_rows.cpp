@@ -23,24 +23,40 @@ class RowReader {
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {
-      label_column_ = row_.size() - 1;
-      texts_.clear();
-      if (row_.size() == 1) {
-        split_line();
-      } else {
-        for (std::size_t i = 0; i < label_column_; ++i) texts_.push_back(row_.text(i));
-      }
+      if (!usable([&] { read_texts(); })) continue;
       if (!keep()) {
         --table_.report().records;
         continue;
       }
-      add(choose(texts_[0]));
+      usable([&] { add(choose(texts_[0])); });
     }
     table_.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     return table_.report();
   }
 
  private:
+  // Call work(). If it throws because a value of the row is missing or wrong, and data.malformed is "skip",
+  // count the row as skipped and return false.
+  template <class Work>
+  bool usable(const Work& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_file || config_.data.malformed != "skip") throw;
+      --table_.report().records;
+      table_.report().skip(data::SkipReason::malformed, row_.place(), error.message());
+      return false;
+    }
+  }
+
+  void read_texts() {
+    label_column_ = row_.size() - 1;
+    texts_.clear();
+    if (row_.size() == 1) return split_line();
+    for (std::size_t i = 0; i < label_column_; ++i) texts_.push_back(row_.text(i));
+  }
+
   // Split a line "LABEL TEXT" into label and text.
   void split_line() {
     const std::string& line = row_.text(0);

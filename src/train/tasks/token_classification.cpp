@@ -38,7 +38,14 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     data::TableReader table(options);
     data::TableRow row;
     while (table.next(row)) {
-      sentence = data::tagged_sentence(row, 0, 1);
+      try {
+        sentence = data::tagged_sentence(row, 0, 1);
+      } catch (const Error& error) {
+        if (options.malformed != data::Faulty::skip) throw;
+        --table.report().records;
+        table.report().skip(data::SkipReason::malformed, row.place(), error.message());
+        continue;
+      }
       if (!sentence.words.empty()) {
         add(sentence, table.file_index());
       } else if (config.data.empty_lines == "refuse") {
@@ -52,8 +59,9 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     table.report().refuse_more_than(config.data.max_skipped, "data.max_skipped");
     return table.report();
   }
-  data::TaggedReader reader({.files = files, .bad_utf8 = options.bad_utf8});
+  data::TaggedReader reader({.files = files, .bad_utf8 = options.bad_utf8, .malformed = options.malformed});
   while (reader.next(sentence)) add(sentence, reader.file_index());
+  reader.report().refuse_more_than(config.data.max_skipped, "data.max_skipped");
   return reader.report();
 }
 
