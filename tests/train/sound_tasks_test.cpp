@@ -9,6 +9,8 @@
 #include "task_step.h"
 #include "train/tasks/audio_classification.h"
 #include "train/tasks/speech_recognition.h"
+#include "train/training_context.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
@@ -213,6 +215,35 @@ channels = 8)",
   const ProgramResult refused = train(masked);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_NE(refused.err.find("expected a model that reads mel features"), std::string::npos) << refused.err;
+}
+
+// The validation is divided into groups by the longest sound, not by the first one.
+TEST_F(SoundRun, AShortFirstSoundDoesNotIncreaseTheMemoryOfAValidation) {
+  write("audio-classification", R"(family = "wav2vec2"
+layers = 1
+[sound]
+seconds = 3
+channels = 8)",
+        1);
+  std::vector<double> samples(48000);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 0.5 * std::sin(static_cast<double>(i));
+  regard::testing::write_file(folder.path(), "long.wav", wav_of(samples));
+  samples.resize(1600);
+  regard::testing::write_file(folder.path(), "short.wav", wav_of(samples));
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "long.wav\tlow\n";
+  const std::string short_row = "short.wav\tlow\n";
+  ThreadPool pool(2);
+  std::vector<std::size_t> touched;
+  for (const std::string& table : {short_row + rows, rows + short_row}) {
+    fs::remove(folder / "valid.tsv");
+    regard::testing::write_file(folder.path(), "valid.tsv", table);
+    const RunConfig config = read_run((folder / "run.toml").string(), {"data.cache=never"});
+    TrainingContext context(config, pool);
+    validate(context, {});
+    touched.push_back(context.trainer->arena().touched());
+  }
+  EXPECT_NEAR(static_cast<double>(touched[0]) / static_cast<double>(touched[1]), 1.0, 0.1);
 }
 
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {
