@@ -13,9 +13,9 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
-// Size in the header if the writing program did not know the real size, for example because it wrote to a
-// pipe.
-constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
+// Sizes in the header if the writing program did not know the real size, for example because it wrote to a
+// pipe. sox rounds its number down to whole frames.
+constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF, kUnknownSizeOfSox = 0x7FFFF000;
 
 std::uint32_t number_at(const char* bytes, std::size_t count) {
   std::uint32_t value = 0;
@@ -54,7 +54,9 @@ class WavSource : public SoundSource {
     skip(12);  // skip "RIFF", size and "WAVE"
     while (read_chunk_header() != "data") read_chunk();
     if (encoding_.tag == 0) throw wrong("the chunk \"data\" precedes the chunk \"fmt \"");
-    if (chunk_size_ == kUnknownSize || (chunk_size_ == 0 && has(1))) unknown_size_ = true;
+    const std::uint64_t frame = static_cast<std::uint64_t>(format_.channels) * encoding_.bytes;
+    unknown_size_ = chunk_size_ == kUnknownSize || chunk_size_ == kUnknownSizeOfSox / frame * frame ||
+                    (chunk_size_ == 0 && has(1));
   }
 
   const SoundFormat& format() const override { return format_; }
