@@ -284,6 +284,17 @@ TEST_F(Resume, InterruptedWithinAValidation) {
   EXPECT_EQ(validation("alone", 1), validation("run", 1));
 }
 
+// A kill after run.toml was written, before the other files of a new run.
+TEST_F(Resume, ARunWithOnlyRunTomlGetsTheWordsOfTheSources) {
+  ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
+  fs::create_directories(folder / "killed/checkpoints");
+  fs::copy(folder / "run/run.toml", folder / "killed/run.toml");
+  const ProgramResult result = program({"train", "--resume", "killed"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_NE(file_content(folder / "run/source_words.tsv"), "");
+  EXPECT_EQ(file_content(folder / "killed/source_words.tsv"), file_content(folder / "run/source_words.tsv"));
+}
+
 // Two processes in one folder: the second is rejected and names the process id of the first. After the first
 // is killed, the run can be resumed.
 TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
