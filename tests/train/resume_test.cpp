@@ -295,6 +295,14 @@ TEST_F(Resume, ARunWithOnlyRunTomlGetsTheWordsOfTheSources) {
   EXPECT_EQ(file_content(folder / "killed/source_words.tsv"), file_content(folder / "run/source_words.tsv"));
 }
 
+// run.toml is UTF-8, so a run with such a path could not be resumed.
+TEST_F(Resume, APathThatIsNotUtf8IsRefused) {
+  const ProgramResult result = train({"--set", "output.folder=m\xE9t", "--set", "training.max_steps=2"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("a path of the run is not UTF-8"), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "m\xE9t"));
+}
+
 // Two processes in one folder: the second is rejected and names the process id of the first. After the first
 // is killed, the run can be resumed.
 TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
