@@ -37,7 +37,8 @@ void add_info(CLI::App& app, Globals& globals) {
   verb->callback([path, &globals] {
     if (path->empty()) return show_machine(globals);
     const Json description = describe_path(*path);
-    print_result("{}", globals.json ? description.dump() + "\n" : description_text(description));
+    print_result("{}", globals.json ? description.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                                    : description_text(description));
   });
 }
 

@@ -59,9 +59,14 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std:
   return ids;
 }
 
-// Return the token ids of every pair whose source is not empty.
-data::PairStore encoded(const infer::LoadedModel& model, const ParallelText& text) {
+// Token ids of the pairs whose source has tokens, and the row of each.
+struct EncodedText {
   data::PairStore pairs;
+  std::vector<std::size_t> rows;
+};
+
+EncodedText encoded(const infer::LoadedModel& model, const ParallelText& text) {
+  EncodedText result;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
     if (model.as_trained(text.sources[i]).empty()) continue;
     placed(text.places[i], [&] {
@@ -69,25 +74,25 @@ data::PairStore encoded(const infer::LoadedModel& model, const ParallelText& tex
       const std::vector<std::int32_t> target = target_ids(model, text.references[0][i]);
       check_length(model, source.size(), "the source");
       check_length(model, target.size(), "the reference");
-      pairs.source.add(source);
-      pairs.target.add(target);
+      if (source.empty()) return;
+      result.pairs.source.add(source);
+      result.pairs.target.add(target);
+      result.rows.push_back(i);
     });
   }
-  return pairs;
+  return result;
 }
 
 std::vector<std::string> translations(const Subject& subject, const ParallelText& text,
-                                      const data::PairStore& pairs) {
+                                      const EncodedText& encoded) {
+  const data::TokenStore& sources = encoded.pairs.source;
   std::vector<std::vector<std::int32_t>> ids;
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    ids.emplace_back(pairs.source[i].begin(), pairs.source[i].end());
+  for (std::size_t i = 0; i < sources.size(); ++i) ids.emplace_back(sources[i].begin(), sources[i].end());
   infer::LoadedModel& model = subject.model;
   model.model->prepare_for_inference(subject.pool);
   const auto results = infer::translate(*model.model, subject.pool, ids, subject.search());
-  std::vector<std::string> outputs;
-  std::size_t next = 0;
-  for (const std::string& source : text.sources)
-    outputs.push_back(model.as_trained(source).empty() ? "" : model.decode(results[next++].at(0)));
+  std::vector<std::string> outputs(text.sources.size());
+  for (std::size_t i = 0; i < results.size(); ++i) outputs[encoded.rows[i]] = model.decode(results[i].at(0));
   return outputs;
 }
 
@@ -129,15 +134,15 @@ void add_scores(const ParallelText& text, const std::vector<std::string>& output
 
 Evaluation translation(const Subject& subject, const DataOptions& data, const ScoringOptions& options) {
   const ParallelText text = read_parallel(data);
-  const data::PairStore pairs = encoded(subject.model, text);
+  const EncodedText ids = encoded(subject.model, text);
   Evaluation result;
   result.task = "translation";
   result.row_score = "chrf";
   Arena arena;
   const train::LossSum loss =
       train::pair_loss(*subject.model.model, {.pool = subject.pool, .arena = arena, .probe = subject.probe},
-                       pairs, subject.model.options.start_token);
-  const std::vector<std::string> outputs = translations(subject, text, pairs);
+                       ids.pairs, subject.model.options.start_token);
+  const std::vector<std::string> outputs = translations(subject, text, ids);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Json references = metrics::line_of(text.references, i);
     result.rows.push_back({text.places[i], text.sources[i],

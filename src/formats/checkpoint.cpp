@@ -276,10 +276,11 @@ std::optional<Checkpoint> RunFolder::best() const {
   }
 }
 
-void RunFolder::prune(int keep_last) const {
+void RunFolder::prune(int keep_last, std::span<const std::int64_t> also) const {
   const std::vector<std::int64_t> all = steps();
   const std::size_t keep = std::min(all.size(), static_cast<std::size_t>(std::max(keep_last, 1)));
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
+  kept.insert(also.begin(), also.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
   // Loop from the last step to the first. A checkpoint never names a later step as best, so the loop adds the
@@ -345,7 +346,7 @@ Checkpoint CheckpointWriter::commit(CommitOptions options) {
   temporary_.clear();
   run_.link(kLatest, step_);
   run_.link(kBest, options.best ? step_ : run_.best_called_by(step_));
-  run_.prune(options.keep_last);
+  run_.prune(options.keep_last, options.also);
   return {step_, folder, ""};
 }
 

@@ -71,9 +71,9 @@ class RunFolder {
   // which names the best one, cannot be read.
   std::optional<Checkpoint> best() const;
 
-  // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those that a
-  // kept checkpoint names as best, and those being read.
-  void prune(int keep_last) const;
+  // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those of the
+  // steps `also`, those that a kept checkpoint names as best, and those being read.
+  void prune(int keep_last, std::span<const std::int64_t> also = {}) const;
 
  private:
   friend class CheckpointWriter;
@@ -104,8 +104,9 @@ class RunFolder {
 void validate_checkpoint(const std::filesystem::path& folder);
 
 struct CommitOptions {
-  bool best = false;  // mark this checkpoint as best, regardless of state.json
-  int keep_last = 2;  // number of newest checkpoints to keep
+  bool best = false;                    // mark this checkpoint as best, regardless of state.json
+  int keep_last = 2;                    // number of newest checkpoints to keep
+  std::vector<std::int64_t> also = {};  // steps of further checkpoints to keep
 };
 
 // Writes one checkpoint. If destroyed before commit(), it removes its files; the run folder is unmodified.

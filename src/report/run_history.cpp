@@ -91,11 +91,12 @@ void read_log(const std::filesystem::path& path, RunHistory& history) {
     } catch (const Error& error) {
       throw Error(ErrorKind::bad_file, error.message(), {.file = path.string(), .line = number});
     }
-    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer() ||
+        (line.contains("run") && !line["run"].is_object()))
       throw Error(ErrorKind::bad_file, "invalid line of a training log",
                   {.file = path.string(), .line = number})
           .found(describe(line))
-          .expected("an object with an integer \"step\"");
+          .expected("an object with an integer \"step\", whose \"run\", if any, is an object");
     add_line(line, history);
   }
 }

@@ -12,17 +12,6 @@
 namespace regard::tasks {
 namespace {
 
-// Return the special token `key` of tokenizer_config.json, or `fallback` if the key is missing. The value is
-// a string, or an object that contains the string as "content".
-std::string token_text(const Json& settings, const char* key, const std::string& fallback,
-                       const std::string& file) {
-  const auto found = settings.find(key);
-  if (found == settings.end() || found->is_null()) return fallback;
-  if (found->is_object() && found->contains("content"))
-    return json_as<std::string>((*found)["content"], key, file);
-  return json_as<std::string>(*found, key, file);
-}
-
 Json read_object(const std::string& file) {
   Json content = read_json(file);
   if (!content.is_object())
@@ -38,18 +27,27 @@ std::string lower_ascii(std::string text) {
 
 }  // namespace
 
+std::string ctc_token(const Json& settings, const char* key, const std::string& fallback,
+                      const std::string& file) {
+  const auto found = settings.find(key);
+  if (found == settings.end() || found->is_null()) return fallback;
+  if (found->is_object() && found->contains("content"))
+    return json_as<std::string>((*found)["content"], key, file);
+  return json_as<std::string>(*found, key, file);
+}
+
 CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels)
     : tokens_(static_cast<std::size_t>(labels)) {
   const std::string file = (folder / "vocab.json").string();
   const std::string settings_file = (folder / "tokenizer_config.json").string();
   const Json vocabulary = read_object(file);
   const Json settings = std::filesystem::exists(settings_file) ? read_object(settings_file) : Json::object();
-  const std::string space = token_text(settings, "word_delimiter_token", "|", settings_file);
+  const std::string space = ctc_token(settings, "word_delimiter_token", "|", settings_file);
   const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
   std::vector<std::string> special;
   for (const auto& [key, fallback] :
        {std::pair{"pad_token", "<pad>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}})
-    special.push_back(token_text(settings, key, fallback, settings_file));
+    special.push_back(ctc_token(settings, key, fallback, settings_file));
   blank_ = require_in<std::int32_t>(config, "pad_token_id", "config.json", 0,
                                     static_cast<std::int32_t>(labels) - 1);
   for (const auto& [token, value] : vocabulary.items()) {

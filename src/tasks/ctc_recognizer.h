@@ -18,6 +18,11 @@
 
 namespace regard::tasks {
 
+// Return the special token `key` of a tokenizer_config.json, or `fallback` if the key is missing. The value
+// is a string, or an object that contains the string as "content". `file` is used in messages.
+std::string ctc_token(const Json& settings, const char* key, const std::string& fallback,
+                      const std::string& file);
+
 // The labels of a CTC model, read from vocab.json and tokenizer_config.json as by transformers'
 // Wav2Vec2CTCTokenizer.
 class CtcVocabulary {

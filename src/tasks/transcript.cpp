@@ -136,7 +136,8 @@ std::string TranscriptWriter::end(const Transcript& transcript) const {
   if (format_ != TranscriptFormat::json) return "";
   Json head{{"file", file_}, {"duration", rounded(transcript.duration)}, {"text", text_}};
   if (!transcript.language.empty()) head["language"] = transcript.language;
-  std::string all = head.dump();
+  // The name of the file may contain bytes that are not UTF-8.
+  std::string all = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   all.pop_back();
   return all + ",\"segments\":[" + json_ + "]}\n";
 }

@@ -82,22 +82,30 @@ class Reader {
     data::TableRow row;
     while (table.next(row)) {
       try {
-        const Json messages = row.json(0);
-        add(encode_conversation(format_, messages), messages.dump(), row.place(), validation);
+        add_row(row, validation);
         if (!validation) data_.sources.set(table.file_index(), data_.train.size());
       } catch (const Error& error) {
-        if (error.kind() == ErrorKind::invalid_input) {
-          Error placed = row.error(0, error.message()).found(error.found()).expected(error.expected());
-          if (config_.data.malformed != "skip") throw placed.remedy(error.remedy());
-          --table.report().records;
-          table.report().skip(data::SkipReason::malformed, row.place(), placed.what());
-        } else {
-          throw;
-        }
+        if (error.kind() != ErrorKind::bad_file || config_.data.malformed != "skip") throw;
+        --table.report().records;
+        table.report().skip(data::SkipReason::malformed, row.place(), error.what());
       }
     }
     table.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     report_.add(table.report());
+  }
+
+  // Throws bad_file if the row is not a conversation.
+  void add_row(const data::TableRow& row, bool validation) {
+    const Json messages = row.json(0);
+    try {
+      add(encode_conversation(format_, messages), messages.dump(), row.place(), validation);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid_input) throw;
+      throw row.error(0, error.message())
+          .found(error.found())
+          .expected(error.expected())
+          .remedy(error.remedy());
+    }
   }
 
   void add(EncodedConversation encoded, const std::string& text, const Place& place, bool validation) {

@@ -118,8 +118,12 @@ LossSum pair_loss(Network& model, const PassResources& resources, const data::Pa
                   std::int32_t start) {
   LossPass pass(model, resources);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto more = static_cast<std::int64_t>(pairs.target.length(i));
-    if (pass.batch().target_tokens() + more > kBatchTokens) pass.flush();
+    const auto source = static_cast<std::int64_t>(pairs.source.length(i));
+    const auto target = static_cast<std::int64_t>(pairs.target.length(i));
+    if (target == 0) continue;
+    const Batch& batch = pass.batch();
+    if (batch.target_tokens() + target > kBatchTokens || batch.source.view().tokens() + source > kBatchTokens)
+      pass.flush();
     pass.batch().add_pair(pairs.source[i], pairs.target[i], start, i);
   }
   return pass.finish();

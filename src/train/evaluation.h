@@ -44,7 +44,7 @@ struct Stopped {};
 // several ranks, all ranks throw Stopped.
 
 // Return the loss over all labels except kIgnoredLabel, including end tokens, without label smoothing.
-// `start` is the decoder's start token.
+// `start` is the decoder's start token. A pair whose target has no tokens is left out.
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 

@@ -49,7 +49,7 @@ InputClassification::Predictions InputClassification::predict(Network& model,
   Predictions predictions;
   PredictionPass pass(model, resources);
   pass.run(
-      valid_labels_.size(), positions(validation_input(0)),
+      valid_labels_.size(), longest_validation(),
       [&](Batch& batch, std::size_t i) { append_labeled(batch, validation_input(i), valid_labels_[i], i); },
       [&](Tape& tape, const Batch& batch, std::size_t, std::size_t) {
         Var logits = head_output(model, tape, batch);

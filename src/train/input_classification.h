@@ -36,6 +36,8 @@ class InputClassification : public EncoderTask {
   // input of a training example, with augmentation
   virtual Tensor training_input(std::size_t example, std::uint64_t epoch) const = 0;
   virtual Tensor validation_input(std::size_t example) const = 0;
+  // maximum length of the validation examples as sequences in the model
+  virtual std::int64_t longest_validation() const { return positions(validation_input(0)); }
   // name of a validation example, for Sample::source
   virtual std::string validation_name(std::size_t example) const = 0;
   // length of this input as a sequence in the model

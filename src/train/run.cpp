@@ -46,6 +46,7 @@ Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context,
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = instruction_set(config_);
   state_.data = context_.fingerprint;
+  state_.judged_by = judged_by(config_);
   for (const std::string& note : context_.task->notes()) listener_.note(note);
   std::string size = fmt::format("{} parameters", context_.model->parameter_count());
   if (context_.tokenizers.target != nullptr)
@@ -101,7 +102,12 @@ void Run::take(const Resumption& resumption) {
   for (const RunChange& change : changes_)
     listener_.note(fmt::format("changed: {} ({})", change.text(), effect_of(change, config_)));
   if (folder_ && !changes_.empty()) write_file_atomically(folder_->path() / "run.toml", run_as_toml(config_));
-  if (!resumption.other_metric) return;
+  // The checkpoint may be older than run.toml: an earlier resume that wrote no checkpoint has already saved
+  // the new settings there.
+  const bool other =
+      resumption.other_metric || (!state_.judged_by.empty() && state_.judged_by != judged_by(config_));
+  state_.judged_by = judged_by(config_);
+  if (!other) return;
   state_.best.reset();
   state_.validations_since_best = 0;
   listener_.note("the new settings select the best checkpoint by " + config_.best_metric() +
@@ -260,12 +266,10 @@ bool Run::run_validation() {
 }
 
 // Set report.best, and return it: true if this validation is the best so far. In that case, store the value
-// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_. Any number is
-// better than NaN, the correlation of constant predictions.
+// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
-  const bool first_number = state_.best && std::isnan(*state_.best) && !std::isnan(value);
-  report.best = !state_.best || first_number || better(config_, value, *state_.best);
+  report.best = !state_.best || better(config_, value, *state_.best);
   if (report.best) {
     state_.best = value;
     state_.best_step = checkpoint;
@@ -296,17 +300,6 @@ void Run::remember_validation() {
   state_.validated.push_back(context_.trainer->steps());
   const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(config_.training.average_last, 1));
   while (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
-}
-
-// Return the number of latest checkpoints to keep: output.keep, or more if the final average requires them.
-int Run::kept_checkpoints() const {
-  std::int64_t keep = config_.output.keep;
-  if (config_.training.average_last > 1 && !state_.validated.empty()) {
-    const std::vector<std::int64_t> steps = folder_->steps();
-    const auto first = std::lower_bound(steps.begin(), steps.end(), state_.validated.front());
-    keep = std::max<std::int64_t>(keep, steps.end() - first + 1);
-  }
-  return static_cast<int>(std::min<std::int64_t>(keep, 1 << 20));
 }
 
 void Run::write_checkpoint(bool best) {
@@ -344,7 +337,9 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
     writer.add_text(name, text);
   for (const auto& [name, text] : context_.task->files(*context_.model)) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
-  writer.commit({.best = best, .keep_last = kept_checkpoints()});
+  writer.commit({.best = best,
+                 .keep_last = static_cast<int>(std::min<std::int64_t>(config_.output.keep, 1 << 20)),
+                 .also = config_.training.average_last > 1 ? state_.validated : std::vector<std::int64_t>()});
 }
 
 // End the run: validate the last step if it has not been validated, and average the weights if configured.
@@ -361,7 +356,13 @@ bool Run::finish() {
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;
-    for (const std::int64_t step : state_.validated) folders.push_back(folder_->checkpoint_folder(step));
+    // A checkpoint may be missing if average_last was set or raised after it had been removed.
+    for (const std::int64_t step : state_.validated)
+      if (std::filesystem::exists(folder_->checkpoint_folder(step)))
+        folders.push_back(folder_->checkpoint_folder(step));
+    if (folders.size() < state_.validated.size())
+      listener_.note(
+          fmt::format("the average is over {} checkpoints: the others no longer exist", folders.size()));
     average_weights(*context_.model, folders);
   }
   if (!context_.ranks.alone()) share_weights_of_first(context_.ranks, context_.model->parameters());

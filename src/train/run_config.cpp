@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/checkpoint.h"
 #include "train/sharded_batches.h"
 #include "train/task.h"
@@ -51,8 +52,12 @@ constexpr const char* kStandardInput = "-";
 std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
   if (path.empty() || path == kStandardInput) return path;
   const fs::path whole = fs::absolute(start / expand_environment(path, file)).lexically_normal();
-  // return the path without a final slash
-  return (whole.has_filename() ? whole : whole.parent_path()).string();
+  // the path without a final slash
+  std::string text = (whole.has_filename() ? whole : whole.parent_path()).string();
+  // The run saves its paths in run.toml, and TOML is UTF-8.
+  if (!utf8::valid(text))
+    throw usage_error("a path of the run is not UTF-8").found(text).remedy("Rename the file or folder");
+  return text;
 }
 
 // Throws usage if standard input is named more than once, because it can be read only once.

@@ -7,17 +7,6 @@
 #include "base/folder.h"
 
 namespace regard::train {
-namespace {
-
-// Return true if the changes make metrics on decoded text incomparable with earlier values.
-bool decoding_changed(const std::vector<RunChange>& changes) {
-  return std::any_of(changes.begin(), changes.end(), [](const RunChange& change) {
-    return change.key == "validation.beam" || change.key == "validation.length_penalty" ||
-           change.key == "validation.max_sentences";
-  });
-}
-
-}  // namespace
 
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder) {
   std::optional<formats::Checkpoint> latest = folder.latest();
@@ -56,9 +45,16 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
         .found(fmt::format("{}", fmt::join(refused, "; ")))
         .remedy("Resume it with its own settings ('regard train --resume " + folder.path().string() +
                 "'), or use another run folder");
-  resumption.other_metric = saved.best_metric() != config.best_metric() ||
-                            (config.best_metric() != "loss" && decoding_changed(resumption.changes));
+  resumption.other_metric = judged_by(saved) != judged_by(config);
   return resumption;
+}
+
+std::string judged_by(const RunConfig& config) {
+  const ValidationConfig& how = config.validation;
+  const std::string metric = config.best_metric();
+  if (metric == "loss") return metric;
+  return fmt::format("{}, beam {}, length_penalty {}, max_sentences {}", metric, how.beam, how.length_penalty,
+                     how.max_sentences);
 }
 
 std::string effect_of(const RunChange& change, const RunConfig& config) {

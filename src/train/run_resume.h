@@ -26,6 +26,10 @@ struct Resumption {
 // change; the message lists these keys with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
+// Return the settings on which the value of the deciding metric depends, as text: the metric and, if it is
+// not the loss, the settings of decoding. Values of different texts cannot be compared.
+std::string judged_by(const RunConfig& config);
+
 // Return the effect of a changed setting on the results of a resumed run, as a clause such as "the weights
 // change from here on". `config` is the configuration of the resumed run.
 std::string effect_of(const RunChange& change, const RunConfig& config);

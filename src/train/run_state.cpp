@@ -1,10 +1,15 @@
 #include "train/run_state.h"
 
-#include <limits>
+#include <cmath>
 
 #include "base/hash.h"
 
 namespace regard::train {
+namespace {
+
+constexpr const char* kNotANumber = "nan";
+
+}  // namespace
 
 Json RunState::to_json() const {
   Json json{{"format", 1}, {"step", step}};
@@ -14,7 +19,9 @@ Json RunState::to_json() const {
   json["position"] = position;
   json["seconds"] = seconds;
   json["epochs"] = epochs;
-  json["best"] = best ? Json(*best) : Json(nullptr);
+  // JSON has no NaN, and null means that there was no validation.
+  json["best"] = !best ? Json(nullptr) : std::isnan(*best) ? Json(kNotANumber) : Json(*best);
+  json["judged_by"] = judged_by;
   json["best_step"] = best_step;
   json["validations_since_best"] = validations_since_best;
   json["validated"] = validated;
@@ -37,10 +44,14 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.data = std::stoull(digits, nullptr, 16);
   state.position = require<Json>(json, "position", file);
   state.seconds = require<double>(json, "seconds", file);
-  state.best = optional_value<double>(json, "best", file);
+  if (const auto best = json.find("best"); best != json.end() && *best == kNotANumber)
+    state.best = std::nan("");
+  else
+    state.best = optional_value<double>(json, "best", file);
+  state.judged_by = optional_value<std::string>(json, "judged_by", file).value_or("");
   state.best_step = require<std::int64_t>(json, "best_step", file);
-  // JSON has no NaN
-  if (!state.best && state.best_step > 0) state.best = std::numeric_limits<double>::quiet_NaN();
+  // Earlier versions wrote null for NaN.
+  if (!state.best && state.best_step > 0) state.best = std::nan("");
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
   state.average_of = require<std::int64_t>(json, "average_of", file);

@@ -22,6 +22,7 @@ struct RunState {
   double epochs = 0;           // passes over the data so far
   std::optional<double> best;  // best value so far of the metric that selects the best checkpoint
   std::int64_t best_step = 0;
+  std::string judged_by;  // settings that `best` depends on (run_resume.h); empty in earlier versions
   std::int64_t validations_since_best = 0;
   // steps of the last validations, ascending; the weights at these steps are averaged at the end
   std::vector<std::int64_t> validated;

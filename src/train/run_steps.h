@@ -63,7 +63,6 @@ class Run {
   bool validate_average();
   void write_checkpoint(bool best);
   void commit(formats::CheckpointWriter& writer, bool best);
-  int kept_checkpoints() const;
 
   const RunConfig& config_;
   Listener& listener_;

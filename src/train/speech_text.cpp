@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "regard/error.h"
+#include "tasks/ctc_recognizer.h"
 #include "tasks/ctc_search.h"
 #include "text/train_tokenizer.h"
 
@@ -69,6 +70,14 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
     throw file_error(file, "the vocabulary is not a JSON object").found(describe(vocabulary));
   blank_ = require_in<std::int32_t>(folder.config, "pad_token_id", folder.config_file, 0, 1 << 20);
   tokens_.resize(require_in<std::size_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
+  const std::string settings_file = (folder.path / "tokenizer_config.json").string();
+  const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
+  const std::string space = tasks::ctc_token(settings, "word_delimiter_token", kSpace, settings_file);
+  const std::string unknown = tasks::ctc_token(settings, "unk_token", kUnknown, settings_file);
+  specials_ = {unknown};
+  for (const auto& [key, fallback] :
+       {std::pair{"pad_token", kBlank}, {"bos_token", "<s>"}, {"eos_token", "</s>"}})
+    specials_.insert(tasks::ctc_token(settings, key, fallback, settings_file));
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = json_as<std::int64_t>(value, token, file);
     if (id < 0 || id >= std::ssize(tokens_))
@@ -76,13 +85,10 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
           .found(std::to_string(id))
           .expected(fmt::format("an id from 0 to {}", tokens_.size() - 1));
     tokens_[static_cast<std::size_t>(id)] = token;
-    if (token == kSpace) space_ = static_cast<std::int32_t>(id);
-    if (token == kUnknown) unknown_ = static_cast<std::int32_t>(id);
+    if (token == space) space_ = static_cast<std::int32_t>(id);
+    if (token == unknown) unknown_ = static_cast<std::int32_t>(id);
   }
-  const auto settings = folder.path / "tokenizer_config.json";
-  if (std::filesystem::exists(settings))
-    lower_ = optional_value<bool>(read_json(settings.string()), "do_lower_case", settings.string())
-                 .value_or(false);
+  lower_ = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
 }
 
 SpecialIds CtcCharacters::special() const {
@@ -115,8 +121,7 @@ std::string CtcCharacters::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) {
     const std::string& token = tokens_[static_cast<std::size_t>(id)];
-    const bool special = token.size() > 2 && token.front() == '<' && token.back() == '>';
-    text += id == space_ ? " " : special ? "" : lower_ ? lower(token) : token;
+    text += id == space_ ? " " : specials_.contains(token) ? "" : lower_ ? lower(token) : token;
   }
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -52,7 +53,8 @@ class CtcCharacters : public SpeechText {
   std::vector<std::pair<std::string, std::string>> files() const override { return files_; }
 
  private:
-  std::vector<std::string> tokens_;  // text of each label, by id; special tokens include their brackets
+  std::vector<std::string> tokens_;                                  // text of each label, by id
+  std::set<std::string> specials_{"<pad>", "<s>", "</s>", "<unk>"};  // labels without text
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
   bool lower_ = false;  // true if texts are in lower case and tokens in upper case
   std::vector<std::pair<std::string, std::string>> files_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +57,8 @@ class Task : public Objective {
   virtual void check() const = 0;
   virtual SequenceLimit longest_sequence() const = 0;
 
+  // Set the checkpoint from which the run resumes; empty for a new run. Call it before read().
+  void resume_from(std::filesystem::path checkpoint) { checkpoint_ = std::move(checkpoint); }
   // Read the data on which the tokenizers or the shape of the model depend. It is called once, before the
   // functions below.
   virtual void read() {}
@@ -103,6 +106,7 @@ class Task : public Objective {
 
  protected:
   const RunConfig& config_;
+  std::filesystem::path checkpoint_;
   std::vector<std::string> notes_;
   std::uint64_t fingerprint_ = 0;
 };

@@ -78,6 +78,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   micro_batches_of_rank(config.training.accumulate, ranks.size());
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   make_tasks(config);
+  task->resume_from(checkpoint);
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)
     tokenizers = obtain_tokenizers(config, *task, pool);

@@ -66,6 +66,10 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   context_ = std::make_unique<TrainingContext>(
       *config_, pool, checkpoint ? checkpoint->folder : std::filesystem::path(), ranks_);
   listener.begins();
+  // The first start may have ended between run.toml and this file.
+  if (written && !checkpoint)
+    if (const std::string words = source_words(*config_, pool); !words.empty())
+      write_file_atomically(written->path() / infer::kTrainingWordsFile, words);
   run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(written));
   if (checkpoint) run_->restore(*checkpoint);
   checkpoint.reset();  // release the checkpoint, so that the run can remove it

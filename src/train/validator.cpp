@@ -1,5 +1,7 @@
 #include "train/validator.h"
 
+#include <cmath>
+
 #include "base/clock.h"
 #include "distributed/stop_vote.h"
 
@@ -35,6 +37,7 @@ double deciding_value(const RunConfig& config, const ValidationReport& report) {
 }
 
 bool better(const RunConfig& config, double value, double than) {
+  if (std::isnan(value) || std::isnan(than)) return !std::isnan(value);
   const std::string name = config.best_metric();
   for (const MetricKind& metric : task_traits(config.task).metrics)
     if (name == metric.name && metric.higher_is_better) return value > than;

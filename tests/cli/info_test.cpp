@@ -31,6 +31,14 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_NE(text.out.find("BF16"), std::string::npos);
 }
 
+TEST(Info, ANameThatIsNotUtf8IsWrittenWithReplacements) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(golden("safetensors/good/all_dtypes.safetensors"), folder / "s\xE9.safetensors");
+  const auto result = run_program({"info", "s\xE9.safetensors", "--json"}, folder.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("s\uFFFD.safetensors"), std::string::npos) << result.out;
+}
+
 // Older BERT folders have vocab.txt instead of tokenizer.json.
 TEST(Info, ShowsATokenizerOfAnyFormat) {
   const TemporaryFolder folder;

@@ -72,6 +72,13 @@ TEST_F(TranscribeCommand, AFileThePipeAndAFolderGiveTheSame) {
   EXPECT_TRUE(fs::exists(folder_ / "all/long.srt"));
 }
 
+TEST_F(TranscribeCommand, ANameThatIsNotUtf8IsWrittenWithReplacements) {
+  fs::copy(short_, folder_ / "s\xE9.wav");
+  const ProgramResult result = run(with({"s\xE9.wav", "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(parse_json(result.out, "stdout")["file"], "s\uFFFD.wav");
+}
+
 // Interventions change the passes of the encoder, of the decoder, and for the word timestamps.
 TEST_F(TranscribeCommand, InterventionsChangeThePasses) {
   const auto out = [&](std::vector<std::string> more) {

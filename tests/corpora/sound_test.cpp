@@ -87,6 +87,11 @@ TEST_F(Sound, UnknownSizesEndWithTheFile) {
   // written by programs that write to a pipe: none, ffmpeg, SoX and espeak-ng, arecord
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
+  // sox rounds its size down to whole frames.
+  EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = 0x7FFFF000}.text()), std::vector<float>{0.5f});
+  const std::string two = little(0x400000, 3) + little(0x400000, 3);
+  EXPECT_EQ(read(WavFile{.channels = 2, .bits = 24, .data = two, .size = 0x7FFFEFFC}.text()),
+            std::vector<float>{0.5f});
   EXPECT_TRUE(read(WavFile{}.text()).empty());  // a file without samples is valid
 }
 

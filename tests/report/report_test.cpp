@@ -51,6 +51,13 @@ TEST(Report, ReadsTheCurvesSamplesAndSettingsOfARun) {
   EXPECT_EQ(settings[1], (std::pair<std::string, std::string>{"training.betas", "[0.9, 0.98]"}));
 }
 
+TEST(Report, ALineWhoseRunIsNotAnObjectIsRefused) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "one", "log.jsonl", "{\"step\":0,\"run\":{}}\n{\"step\":1,\"run\":\"x\"}\n");
+  EXPECT_REGARD_ERROR(read_history(folder.path() / "one"), ErrorKind::bad_file,
+                      "log.jsonl:2: invalid line of a training log");
+}
+
 TEST(Report, ThePageHoldsTheDataAndNoTagOfASample) {
   const TemporaryFolder folder;
   write_file(folder.path() / "one", "log.jsonl", kLog);

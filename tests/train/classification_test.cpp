@@ -250,6 +250,11 @@ TEST_F(Classifying, ClassWeightsChangeTheLoss) {
   EXPECT_NE(plain.loss, balanced.loss);
   EXPECT_EQ(plain.target_tokens, balanced.target_tokens);
   EXPECT_NE(plain.weight, balanced.weight);
+  // Weights of an override replace the computed ones of the run file.
+  const std::string file = file_content(folder / "run.toml");
+  fs::remove(folder / "run.toml");
+  regard::testing::write_file(folder.path(), "run.toml", file + "[labels]\nbalance = true\n");
+  EXPECT_EQ(first_loss({"labels.weights=[1.0, 1.0]"}).loss, equal.loss);
 }
 
 TEST_F(Classifying, ANumberIsLearnt) {

@@ -195,9 +195,10 @@ TEST_F(Conversations, WrongRowsAreNamed) {
     EXPECT_NE(text.find("other.jsonl:2: "), std::string::npos) << text;
     EXPECT_NE(text.find(message_text), std::string::npos) << text;
   }
-  EXPECT_NE(says(good + std::string("{\"messages\": \"hi\"}\n"), {"--set", "data.malformed=skip"})
-                .find("1 malformed skipped"),
-            std::string::npos);
+  for (const char* bad : {"{\"messages\": \"hi\"}\n", "{\"messages\": null}\n"})
+    EXPECT_NE(says(good + bad, {"--set", "data.malformed=skip"}).find("1 malformed skipped"),
+              std::string::npos)
+        << bad;
   EXPECT_NE(says(good + row({message("user", "hello")})).find("1 conversations without a token"),
             std::string::npos);
   EXPECT_NE(says(good, {"--set", "model.from="}).find("requires 'model.from'"), std::string::npos);

@@ -75,6 +75,23 @@ TEST_F(ValidationLoss, IsTheSumOverItsPairs) {
   EXPECT_EQ(of_pairs(*model, {}).mean(), 0.0) << "no pair, no loss";
 }
 
+// The batches are limited by the tokens of the sources, too.
+TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreLongSources) {
+  const auto model = tiny_model(0.0);
+  std::vector<std::size_t> touched;
+  for (const int count : {10, 80}) {
+    data::PairStore pairs;
+    for (int i = 0; i < count; ++i) {
+      pairs.source.add(std::vector<std::int32_t>(400, 4));
+      pairs.target.add(std::vector<std::int32_t>{5, 3});
+    }
+    arena_.discard();
+    of_pairs(*model, pairs);
+    touched.push_back(arena_.touched());
+  }
+  EXPECT_LT(static_cast<double>(touched[1]), 1.5 * static_cast<double>(touched[0]));
+}
+
 TEST_F(ValidationLoss, IsTheSumOverTheWindowsOfAStream) {
   const auto model = testing::tiny_model("llama");
   const auto stream = testing::random_tokens({52}, model->vocabulary(), 3)[0];

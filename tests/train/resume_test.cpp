@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <thread>
 
 #include "run_case.h"
+#include "train/run_state.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
@@ -104,6 +107,79 @@ TEST_F(Resume, DecodingSettingsOfValidationMayChange) {
   EXPECT_NE(result.err.find("the previous best value is discarded"), std::string::npos) << result.err;
   EXPECT_GT(linked("run", "best"), 40) << "BLEU with another beam is not comparable";
   EXPECT_EQ(state("run", "latest")["validated"].size(), 2u);
+}
+
+// The first resume ends at once and writes no checkpoint, so the second one reads a checkpoint whose best
+// value is a loss.
+TEST_F(Resume, AnotherMetricIsNotComparedWithTheOldOneAfterAResumeWithoutSteps) {
+  ASSERT_EQ(train({"--set", "training.max_steps=20", "--set", "training.average_last=0", "--set",
+                   "validation.metrics=[\"loss\", \"chrf\"]", "--set", "validation.best=loss"})
+                .exit_code,
+            0);
+  ASSERT_EQ(program({"train", "--resume", "run", "--set", "validation.best=chrf"}).exit_code, 0);
+  ASSERT_EQ(linked("run", "latest"), 20);
+  const ProgramResult result = program({"train", "--resume", "run", "--set", "training.max_steps=40"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("the previous best value is discarded"), std::string::npos) << result.err;
+  EXPECT_GT(linked("run", "best"), 20);
+  const ProgramResult again = program({"train", "--resume", "run", "--set", "training.max_steps=45"});
+  EXPECT_EQ(again.err.find("the previous best value is discarded"), std::string::npos) << again.err;
+}
+
+TEST(RunState, KeepsABestValueThatIsNotANumber) {
+  RunState state;
+  state.judged_by = "pearson";
+  for (const std::optional<double> best : {std::optional<double>(), {0.5}, {std::nan("")}}) {
+    state.best = best;
+    const RunState read = RunState::from_json(Json::parse(state.to_json().dump()), "state.json");
+    ASSERT_EQ(read.best.has_value(), best.has_value());
+    if (!best) continue;
+    EXPECT_EQ(std::isnan(*read.best), std::isnan(*best));
+    EXPECT_EQ(read.judged_by, "pearson");
+  }
+  Json older = state.to_json();
+  older.erase("judged_by");
+  EXPECT_EQ(RunState::from_json(older, "state.json").judged_by, "");
+}
+
+TEST(Validator, ANumberIsBetterThanNaN) {
+  RunConfig config;
+  config.task = "classification";
+  for (const char* metric : {"loss", "accuracy"}) {
+    config.validation.metrics = {metric};
+    EXPECT_TRUE(better(config, 0.3, std::nan(""))) << metric;
+    EXPECT_FALSE(better(config, std::nan(""), 0.3)) << metric;
+    EXPECT_FALSE(better(config, std::nan(""), std::nan(""))) << metric;
+  }
+}
+
+// The average needs the checkpoints of the last validations, not those between them.
+TEST_F(Resume, OnlyTheCheckpointsOfTheAverageAreKept) {
+  ASSERT_EQ(train({"--set", "output.keep=1", "--set", "output.checkpoint_every_steps=1"}).exit_code, 0);
+  const std::vector<std::int64_t> validated = state("run")["validated"];
+  ASSERT_EQ(validated, (std::vector<std::int64_t>{20, 30, 40}));
+  std::vector<std::int64_t> others;
+  for (const auto& entry : fs::directory_iterator(folder / "run/checkpoints"))
+    others.push_back(std::stoll(entry.path().filename().string()));
+  std::erase_if(others, [&](std::int64_t step) {
+    return std::count(validated.begin(), validated.end(), step) > 0 || step == linked("run", "best") ||
+           step == linked("run", "latest") || step == state("run")["best_step"];
+  });
+  EXPECT_EQ(others, std::vector<std::int64_t>()) << "checkpoints that nothing needs";
+}
+
+TEST_F(Resume, AnAverageLeavesOutCheckpointsThatNoLongerExist) {
+  ASSERT_EQ(train({"--set", "training.average_last=2"}).exit_code, 0);
+  ASSERT_EQ(state("run")["validated"], (std::vector<std::int64_t>{30, 40}));
+  ASSERT_NE(linked("run", "best"), 30);
+  fs::remove_all(folder / "run/checkpoints/30");
+  const ProgramResult result = program(
+      {"train", "--resume", "run", "--set", "training.max_steps=50", "--set", "training.average_last=3"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("the average is over 2 checkpoints: the others no longer exist"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(state("run")["average_of"], 50);
 }
 
 TEST_F(Resume, FewerStepsThanDoneAreRefused) {
@@ -206,6 +282,25 @@ TEST_F(Resume, InterruptedWithinAValidation) {
   EXPECT_EQ(state("alone")["validated"], state("run")["validated"]);
   EXPECT_EQ(state("alone")["best"], state("run")["best"]);
   EXPECT_EQ(validation("alone", 1), validation("run", 1));
+}
+
+// A kill after run.toml was written, before the other files of a new run.
+TEST_F(Resume, ARunWithOnlyRunTomlGetsTheWordsOfTheSources) {
+  ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
+  fs::create_directories(folder / "killed/checkpoints");
+  fs::copy(folder / "run/run.toml", folder / "killed/run.toml");
+  const ProgramResult result = program({"train", "--resume", "killed"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_NE(file_content(folder / "run/source_words.tsv"), "");
+  EXPECT_EQ(file_content(folder / "killed/source_words.tsv"), file_content(folder / "run/source_words.tsv"));
+}
+
+// run.toml is UTF-8, so a run with such a path could not be resumed.
+TEST_F(Resume, APathThatIsNotUtf8IsRefused) {
+  const ProgramResult result = train({"--set", "output.folder=m\xE9t", "--set", "training.max_steps=2"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("a path of the run is not UTF-8"), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "m\xE9t"));
 }
 
 // Two processes in one folder: the second is rejected and names the process id of the first. After the first

@@ -9,6 +9,8 @@
 #include "task_step.h"
 #include "train/tasks/audio_classification.h"
 #include "train/tasks/speech_recognition.h"
+#include "train/training_context.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
@@ -215,6 +217,35 @@ channels = 8)",
   EXPECT_NE(refused.err.find("expected a model that reads mel features"), std::string::npos) << refused.err;
 }
 
+// The validation is divided into groups by the longest sound, not by the first one.
+TEST_F(SoundRun, AShortFirstSoundDoesNotIncreaseTheMemoryOfAValidation) {
+  write("audio-classification", R"(family = "wav2vec2"
+layers = 1
+[sound]
+seconds = 3
+channels = 8)",
+        1);
+  std::vector<double> samples(48000);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 0.5 * std::sin(static_cast<double>(i));
+  regard::testing::write_file(folder.path(), "long.wav", wav_of(samples));
+  samples.resize(1600);
+  regard::testing::write_file(folder.path(), "short.wav", wav_of(samples));
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "long.wav\tlow\n";
+  const std::string short_row = "short.wav\tlow\n";
+  ThreadPool pool(2);
+  std::vector<std::size_t> touched;
+  for (const std::string& table : {short_row + rows, rows + short_row}) {
+    fs::remove(folder / "valid.tsv");
+    regard::testing::write_file(folder.path(), "valid.tsv", table);
+    const RunConfig config = read_run((folder / "run.toml").string(), {"data.cache=never"});
+    TrainingContext context(config, pool);
+    validate(context, {});
+    touched.push_back(context.trainer->arena().touched());
+  }
+  EXPECT_NEAR(static_cast<double>(touched[0]) / static_cast<double>(touched[1]), 1.0, 0.1);
+}
+
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {
   write("speech-recognition", R"(family = "whisper"
 encoder_layers = 1
@@ -253,6 +284,30 @@ channels = 8)",
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_NE(evaluated.out.find("CER"), std::string::npos) << evaluated.out;
   expect_weighted_tables({"training.max_steps=4"});
+}
+
+// The base model is needed to start a run, not to resume it.
+TEST_F(SoundRun, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
+  for (const char* model : {"family = \"wav2vec2\"\nlayers = 1\n[sound]\nseconds = 1\nchannels = 8",
+                            "family = \"whisper\"\nencoder_layers = 1\ndecoder_layers = 1\n[sound]\n"
+                            "seconds = 1\nbins = 16\nvocabulary = 270"}) {
+    for (const char* name : {"run", "long", "base"}) fs::remove_all(folder / name);
+    write("speech-recognition", model, 2);
+    const auto tune = [&](const std::string& name, const char* steps) {
+      return train({"--set", "model.from=base", "--set", "output.folder=" + name, "--set",
+                    std::string("training.max_steps=") + steps});
+    };
+    ASSERT_EQ(train({"--set", "output.folder=base", "--set", "training.max_steps=2"}).exit_code, 0);
+    ASSERT_EQ(tune("run", "2").exit_code, 0);
+    ASSERT_EQ(tune("long", "4").exit_code, 0);
+    fs::remove_all(folder / "base");
+    const ProgramResult result =
+        run_program({"train", "--resume", "run", "--set", "training.max_steps=4"}, folder.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(weights("run"), weights("long"));
+    EXPECT_EQ(file_content(folder / "run/latest/tokenizer_config.json"),
+              file_content(folder / "long/latest/tokenizer_config.json"));
+  }
 }
 
 TEST_F(SoundRun, BadDataIsNamedWithItsRow) {

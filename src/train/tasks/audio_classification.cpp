@@ -51,6 +51,12 @@ class AudioClassification : public InputClassification {
     return train_.augmented(example, config_, epoch);
   }
   Tensor validation_input(std::size_t example) const override { return valid_.features(example); }
+  std::int64_t longest_validation() const override {
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < valid_.size(); ++i)
+      if (valid_.frames(i) > valid_.frames(longest)) longest = i;
+    return positions(valid_.features(longest));
+  }
   std::string validation_name(std::size_t example) const override { return valid_.row(example).name; }
   std::int64_t positions(const Tensor& input) const override { return spec_.length_of(input); }
 

@@ -131,9 +131,10 @@ void Captioning::load_part(const char* what, data::PictureRows rows, ThreadPool&
   std::vector<std::vector<std::int32_t>> ids;
   for (std::size_t i = 0; i < all.size(); ++i) {
     end_with(all[i], special_.end);
-    if (std::ssize(all[i]) > config_.data.max_length) {
+    if (all[i].empty() || std::ssize(all[i]) > config_.data.max_length) {
       --rows.report.records;
-      rows.report.skip(data::SkipReason::too_long, rows.rows[i].place);
+      rows.report.skip(all[i].empty() ? data::SkipReason::rejected : data::SkipReason::too_long,
+                       rows.rows[i].place);
       continue;
     }
     rows.rows[i].id = ids.size();

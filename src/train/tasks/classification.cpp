@@ -144,6 +144,11 @@ Classification::Part Classification::encode(const LabeledRows& rows, const text:
   Part part;
   part.examples = encode_examples(tokenizer, rows.first, rows.second, config_.data.max_length, pool);
   part.values = rows.values;
+  for (std::size_t row = 0; row < part.examples.size(); ++row)
+    if (part.examples.ids.length(row) == 0)
+      throw Error(ErrorKind::bad_file, "the text has no tokens", rows.place(row))
+          .found("\"" + rows.text(row) + "\"")
+          .remedy("Remove the row, or use a tokenizer that knows its characters");
   if (problem_ == Problem::regression) return part;
   const bool given = !config_.labels.names.empty();
   for (std::size_t row = 0; row < rows.labels.size(); ++row) {

@@ -190,8 +190,16 @@ std::vector<std::string> EmbeddingTask::untrained(Network& model) const {
 }
 
 void EmbeddingTask::encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const {
-  for (const std::vector<std::string>& texts : part.texts)
+  const bool trained = &part == &train_ || config_.data.valid.empty();
+  for (const std::vector<std::string>& texts : part.texts) {
     part.columns.push_back(encode_examples(tokenizer, texts, {}, config_.data.max_length, pool));
+    for (std::size_t row = 0; row < texts.size(); ++row)
+      if (part.columns.back().ids.length(row) == 0)
+        throw Error(ErrorKind::bad_file,
+                    fmt::format("a text of 'data.{}' has no tokens", trained ? "train" : "valid"))
+            .found("\"" + texts[row] + "\"")
+            .remedy("Remove its row, or use a tokenizer that knows its characters");
+  }
 }
 
 void EmbeddingTask::note(const char* what, const Part& part) {

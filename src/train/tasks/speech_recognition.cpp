@@ -114,7 +114,9 @@ void SpeechRecognition::read() {
   std::string family = config_.model.family;
   std::optional<formats::ModelFolder> folder;
   if (!config_.model.from.empty()) {
-    folder = formats::ModelFolder::open(config_.model.from);
+    // A resumed run needs the folder of model.from no longer: the checkpoint has its vocabulary.
+    folder = formats::ModelFolder::open(checkpoint_.empty() ? std::filesystem::path(config_.model.from)
+                                                            : checkpoint_);
     family = require<std::string>(folder->config, "model_type", folder->config_file);
   }
   if (family == "wav2vec2") {

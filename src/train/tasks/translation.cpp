@@ -24,8 +24,8 @@ constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 // Indices of the token stores in the encoded corpora.
 enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValidTarget, kPairStores };
 
-// Tokenizes pairs of texts into two token stores. Pairs longer than max_length tokens are counted and
-// dropped.
+// Tokenizes pairs of texts into two token stores. Pairs longer than max_length tokens, and pairs with a text
+// without tokens, are counted and dropped.
 class PairTokenizer {
  public:
   // Destination of the pairs: the sources go to the store `source_store`, the targets to the next store. With
@@ -54,6 +54,11 @@ class PairTokenizer {
     for (std::size_t i = 0; i < source.size(); ++i) {
       end_with(source[i], source_end_);
       end_with(target[i], target_end_);
+      // Without an unknown token and an end token, a text may have no tokens.
+      if (source[i].empty() || target[i].empty()) {
+        ++without_tokens_;
+        continue;
+      }
       if (std::max(source[i].size(), target[i].size()) > max_length_) {
         ++too_long_;
         continue;
@@ -69,6 +74,7 @@ class PairTokenizer {
   // The following functions are valid after flush().
   std::size_t pairs() const { return pairs_; }
   std::int64_t too_long() const { return too_long_; }
+  std::int64_t without_tokens() const { return without_tokens_; }
 
  private:
   const Tokenizers& tokenizers_;
@@ -78,7 +84,7 @@ class PairTokenizer {
   std::int32_t source_end_, target_end_;
   std::vector<std::string> sources_, targets_;
   std::size_t pairs_ = 0;
-  std::int64_t too_long_ = 0;
+  std::int64_t too_long_ = 0, without_tokens_ = 0;
 };
 
 std::string pair_note(const char* what, EncodedCorpora& corpora, std::size_t source_store,
@@ -89,6 +95,9 @@ std::string pair_note(const char* what, EncodedCorpora& corpora, std::size_t sou
                                  source.tokens(), corpora.store(source_store + 1).tokens(),
                                  about.at("read").get<std::string>());
   const auto too_long = about.at("too_long").get<std::int64_t>();
+  // "empty" is missing in the caches of earlier versions.
+  const auto empty = about.value("empty", std::int64_t{0});
+  if (empty > 0) note += fmt::format("; {} without tokens skipped", empty);
   if (too_long > 0) note += fmt::format("; {} longer than {} tokens skipped", too_long, max_length);
   return note;
 }
@@ -123,10 +132,15 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
   valid.flush();
   ends.resize(records.corpora(), train.pairs());
   if (config.data.valid.empty()) read_valid = records.report();
-  corpora.finish({{"training", {{"read", records.report().text()}, {"too_long", train.too_long()}}},
-                  {"validation", {{"read", read_valid.text()}, {"too_long", valid.too_long()}}},
-                  {"ends", ends},
-                  {"duplicates", duplicates.text()}});
+  corpora.finish(
+      {{"training",
+        {{"read", records.report().text()},
+         {"too_long", train.too_long()},
+         {"empty", train.without_tokens()}}},
+       {"validation",
+        {{"read", read_valid.text()}, {"too_long", valid.too_long()}, {"empty", valid.without_tokens()}}},
+       {"ends", ends},
+       {"duplicates", duplicates.text()}});
 }
 
 class Translation : public Task {

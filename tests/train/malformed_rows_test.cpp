@@ -1,0 +1,76 @@
+// data.malformed = "skip" and data.max_skipped for the rows of each kind of file.
+#include <gtest/gtest.h>
+
+#include "run_case.h"
+
+namespace regard::train {
+namespace {
+
+struct MalformedCase {
+  const char *name, *task, *file, *data, *more;
+};
+
+class MalformedRows : public RunCase, public ::testing::WithParamInterface<MalformedCase> {
+ protected:
+  // Read the data, of which one row is malformed, and return the output of a dry run.
+  ProgramResult read(const std::string& settings) {
+    const MalformedCase& one = GetParam();
+    for (const char* name : {"run.toml", one.file}) fs::remove(folder / name);
+    regard::testing::write_file(folder.path(), one.file, one.data);
+    const std::string task = one.task, files = std::string("[\"") + one.file + "\"]";
+    const std::string model = task == "translation" ? "encoder_layers = 1\ndecoder_layers = 1\nheads = 2\n"
+                                                    : "family = \"mlp\"\nlayers = 1\n";
+    regard::testing::write_file(folder.path(), "run.toml",
+                                "task = \"" + task + "\"\n[data]\ntrain = " + files + "\nvalid = " + files +
+                                    "\n" + settings + one.more + "\n[model]\n" + model + R"(hidden_size = 8
+[tokenizer]
+type = "word"
+[training]
+max_steps = 1
+[output]
+folder = "run"
+)");
+    return train({"--dry-run"});
+  }
+};
+
+TEST_P(MalformedRows, AreRefusedOrSkippedAndCounted) {
+  const ProgramResult refused = read("");
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_NE(refused.err.find(std::string(GetParam().file) + ":2: "), std::string::npos) << refused.err;
+  const ProgramResult skipped = read("malformed = \"skip\"\n");
+  EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
+  EXPECT_NE(skipped.out.find("1 malformed skipped"), std::string::npos) << skipped.out << skipped.err;
+  const ProgramResult limited = read("malformed = \"skip\"\nmax_skipped = 0\n");
+  EXPECT_EQ(limited.exit_code, 3) << limited.err;
+  EXPECT_NE(limited.err.find("too many rows are skipped"), std::string::npos) << limited.err;
+}
+
+constexpr const char* kColumns = "columns = [\"t\", \"l\"]\n";
+constexpr const char* kNumbers = "columns = [\"t\", \"l\"]\n[labels]\nproblem_type = \"regression\"\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, MalformedRows,
+    ::testing::Values(
+        MalformedCase{"Words", "token-classification", "t.jsonl",
+                      "{\"t\": [\"a\"], \"l\": [\"X\"]}\n{\"t\": [\"a\", \"b\"], \"l\": [\"X\"]}\n"
+                      "{\"t\": [\"b\"], \"l\": [\"Y\"]}\n",
+                      kColumns},
+        MalformedCase{"WordColumns", "token-classification", "t.txt", "a X\nb\n\na X\nb Y\n", ""},
+        MalformedCase{
+            "Labels", "classification", "t.jsonl",
+            "{\"t\": \"a\", \"l\": \"X\"}\n{\"t\": \"b\", \"l\": null}\n{\"t\": \"b\", \"l\": \"Y\"}\n",
+            kColumns},
+        MalformedCase{
+            "Texts", "classification", "t.jsonl",
+            "{\"t\": \"a\", \"l\": \"X\"}\n{\"t\": [1], \"l\": \"X\"}\n{\"t\": \"b\", \"l\": \"Y\"}\n",
+            kColumns},
+        MalformedCase{"Numbers", "classification", "t.tsv", "t\tl\na\tx\nb\t2\na\t1\n", kNumbers},
+        MalformedCase{
+            "Pairs", "translation", "t.jsonl",
+            "{\"t\": \"a\", \"l\": \"b\"}\n{\"t\": null, \"l\": \"a\"}\n{\"t\": \"b\", \"l\": \"a\"}\n",
+            kColumns}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace regard::train
