@@ -185,6 +185,9 @@ TEST(Search, RefusesWhatDoesNotFit) {
                       "sampling cannot be combined");
   bad = options, bad.start_token = -1;
   EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "start token");
+  bad = options, bad.end_tokens = {3, 37}, bad.rules.min_new = 3;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "eos_token_id");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, good, bad), ErrorKind::usage, "found 37");
   EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::invalid_input, "found 37");
   EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::invalid_input,
                       "without tokens");
