@@ -37,6 +37,8 @@ bool known_global(const std::string& global) {
 // Limits on memory for malicious input. A pickle of 30,000 tensors is below both limits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
+// Limits on the parts that are copied into each tensor, because many tensors can refer to the same part.
+constexpr std::size_t kMaxDimensions = 64, kLongestKey = 256;
 
 // Interprets the instructions with a stack. A mark is stored as the stack size at which it was set.
 class Machine {
@@ -67,7 +69,7 @@ class Machine {
           throw fault("unknown protocol").found(std::to_string(protocol));
         return false;
       case 0x95:  // FRAME: a hint for buffering
-        skip(8);
+        number(8);
         return false;
       case '(':
         marks_.push_back(stack_.size());
@@ -196,10 +198,6 @@ class Machine {
   void need(std::uint64_t count) const {
     if (count > bytes_.size() - position_) throw fault("unexpected end");
   }
-  void skip(std::uint64_t count) {
-    need(count);
-    position_ += count;
-  }
   std::uint64_t number(int count) {  // read `count` bytes as a little-endian number
     need(static_cast<std::uint64_t>(count));
     std::uint64_t value = 0;
@@ -268,6 +266,7 @@ class Machine {
   }
   bool remember(std::uint64_t index) {
     memo_[index] = stack_[depth_of(1)];
+    if (memo_.size() > kMaxObjects) throw fault("it stores too many objects");
     return false;
   }
   bool recall(std::uint64_t index) {
@@ -322,6 +321,8 @@ class Machine {
     if (tuple.items.size() > 6 || (tuple.items.size() == 6 && tuple.items[5]->kind != Kind::none))
       throw fault("storages that are views are not supported");
     item(tuple, 3, Kind::text);
+    if (item(tuple, 2, Kind::text)->text.size() > kLongestKey)
+      throw fault("the key of a storage is too long");
     push(Kind::storage).storage = {dtype, item(tuple, 2, Kind::text)->text, size_at(tuple, 4)};
   }
   void reduce() {
@@ -332,8 +333,7 @@ class Machine {
     } else if (function == kRebuildTensor) {
       rebuild_tensor(arguments);
     } else if (function == kRebuildParameter) {
-      StoredTensor tensor = item(arguments, 0, Kind::tensor)->tensor;
-      push(Kind::tensor).tensor = std::move(tensor);
+      push(Kind::tensor).tensor = item(arguments, 0, Kind::tensor)->tensor;
     } else {
       throw fault("it calls an object that is not callable").found(function);
     }
@@ -344,8 +344,8 @@ class Machine {
     tensor.offset = size_at(arguments, 1);
     const Object& shape = *item(arguments, 2, Kind::tuple);
     const Object& stride = *item(arguments, 3, Kind::tuple);
-    if (shape.items.size() != stride.items.size())
-      throw fault("a tensor's shape and stride differ in length");
+    if (shape.items.size() != stride.items.size() || shape.items.size() > kMaxDimensions)
+      throw fault("a tensor has too many dimensions, or its shape and stride differ in length");
     for (std::size_t i = 0; i < shape.items.size(); ++i) {
       tensor.shape.push_back(static_cast<std::int64_t>(size_at(shape, i)));
       tensor.stride.push_back(static_cast<std::int64_t>(size_at(stride, i)));

@@ -131,6 +131,10 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
     apply(rows_[row].rule->options.rules, rows_[row].context, scores,
           history_[static_cast<std::size_t>(worker)]);
     lse_[row] = 0.0f;
+    if (rows_[row].search->generated() == 0 &&
+        std::ranges::all_of(scores, [](float x) { return std::isinf(x); }))
+      failure_[row] = Error(ErrorKind::numeric, "the rules of generation forbid every token")
+                          .remedy("Remove rules that exclude every token");
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace regard::infer {
@@ -171,6 +172,7 @@ class BeamSearch : public Hypotheses {
   void advance(const Candidates& candidates) override {
     merge(candidates);
     step_.kept.clear(), step_.finished.clear();
+    if (merged_.empty()) return end_search();
     std::int64_t kept = 0;
     bool all_end = true;
     for (std::size_t place = 0; place < merged_.size(); ++place) {
@@ -253,6 +255,15 @@ class BeamSearch : public Hypotheses {
     const auto place = std::find_if(finished_.begin(), finished_.end(),
                                     [&](const Hypothesis& other) { return other.score < result.score; });
     finished_.insert(place, std::move(result));
+  }
+
+  // End the search because no row has a continuation: the rules forbid every token. The running hypotheses
+  // become results.
+  void end_search() {
+    for (std::int64_t row = 0; row < rows_; ++row) finished_.push_back(running(row));
+    std::ranges::stable_sort(finished_, std::ranges::greater(), &Hypothesis::score);
+    if (std::ssize(finished_) > width_) finished_.resize(static_cast<std::size_t>(width_));
+    rows_ = 0;
   }
 
   bool full() const { return finished_.size() == static_cast<std::size_t>(width_); }

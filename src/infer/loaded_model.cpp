@@ -49,8 +49,10 @@ void read_ids(const Settings& settings, const char* key, std::vector<std::int32_
     ids = {json_as<std::int32_t>(*value, key, settings.file())};
 }
 
+constexpr const char* kEndTokens = "eos_token_id";
+
 void read_end_tokens(const Settings& settings, SearchOptions& options) {
-  read_ids(settings, "eos_token_id", options.end_tokens);
+  read_ids(settings, kEndTokens, options.end_tokens);
   std::erase_if(options.end_tokens, [](std::int32_t id) { return id < 0; });
 }
 
@@ -143,6 +145,24 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
   }
 }
 
+// Check that the end tokens are in the vocabulary, because some callers use them without a search. `stored`
+// is the content of generation_config.json. Throws bad_file that names the file of the ids, or usage if they
+// are among `given`.
+void check_end_tokens(const formats::ModelFolder& folder, const std::optional<Json>& stored,
+                      const FolderSettings& given, const LoadedModel& loaded) {
+  for (const std::int32_t id : loaded.options.end_tokens) {
+    if (id < loaded.model->vocabulary()) continue;
+    const bool by_task = !given.task.empty() && folder.config.at(kTasks).at(given.task).contains(kEndTokens);
+    const bool in_config = by_task || !stored || stored->value(kEndTokens, Json()).is_null();
+    const std::string file =
+        in_config ? folder.config_file : (folder.path / "generation_config.json").string();
+    const char* const message = "eos_token_id has an id outside the model's vocabulary";
+    Error error = given.values.contains(kEndTokens) ? usage_error(message) : file_error(file, message);
+    throw error.found(std::to_string(id))
+        .expected("ids from 0 to " + std::to_string(loaded.model->vocabulary() - 1));
+  }
+}
+
 void read_stop_strings(const formats::ModelFolder& folder, LoadedModel& loaded) {
   const Settings settings(folder, true);
   const Json* value = settings.find("stop_strings");
@@ -220,6 +240,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   loaded.folder = path;
   loaded.warning = folder.warning;
   if (!settings.adapter.empty()) folder.adapter = settings.adapter;
+  const std::optional<Json> stored = folder.generation_config;
   apply_task(folder, settings.task, loaded);
   if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
@@ -231,6 +252,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (settings.reads) input.require(*settings.reads);
   const bool writes = loaded.model->kind() != ModelKind::encoder;
   if (input.kind != InputKind::tokens && !writes) return loaded;
+  if (writes) check_end_tokens(folder, stored, settings, loaded);
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   read_stop_strings(folder, loaded);

@@ -20,6 +20,14 @@ void check_ids(ErrorKind kind, const char* what, std::span<const std::int32_t> i
           .remedy("Use the tokenizer that the model was trained with");
 }
 
+// Throws usage if a token of the options is outside the model's vocabulary.
+void check_tokens(const SearchOptions& options, const Network& model) {
+  options.rules.check(model.vocabulary());
+  check_ids(ErrorKind::usage, "eos_token_id", options.end_tokens, model.vocabulary());
+  if (model.kind() == ModelKind::encoder_decoder)
+    check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model.vocabulary());
+}
+
 void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
     throw input_error(std::string(what) + " exceeds the model's positions")
@@ -67,9 +75,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder")
         .expected("a decoder or an encoder-decoder");
-  if (model.kind() == ModelKind::encoder_decoder)
-    check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model.vocabulary());
-  options.rules.check(model.vocabulary());
+  check_tokens(options, model);
   tape_.probe = options.probe;
   const std::int64_t rows = cache_.slot_count() - kept_slots(model, limits_);
   for (std::int64_t slot = cache_.slot_count() - 1; slot >= rows; --slot)
@@ -94,7 +100,7 @@ void Scheduler::check(const Request& request) const {
           .found(request.encoded.shape().text())
           .expected(shape.text());
   }
-  options.rules.check(model_.vocabulary());
+  check_tokens(options, model_);
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty())
       throw input_error("cannot translate a source without tokens").expected("at least one token");
@@ -103,7 +109,6 @@ void Scheduler::check(const Request& request) const {
       check_ids(ErrorKind::invalid_input, "the source", request.source.ids, model_.source_vocabulary());
       check_length("the source", request.source.ids.size(), model_.max_positions());
     }
-    check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model_.vocabulary());
   } else if (request.prompt.empty()) {
     throw input_error("cannot continue a prompt without tokens");
   }

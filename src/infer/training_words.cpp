@@ -59,6 +59,17 @@ void visit_words(const text::WordCount& one, const Visit& visit) {
     if (!text::unicode::is_word(c)) visit(utf8::encode(std::u32string_view(&c, 1)), one.count);
 }
 
+// Return the end of the word that begins at `begin`: a sequence of letters, marks and digits, or one other
+// character, as in visit_words().
+std::size_t end_of_word(std::string_view text, std::size_t begin) {
+  std::size_t i = begin;
+  for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
+    symbol = utf8::decode(text, i);
+    if (!symbol.valid || !text::unicode::is_word(symbol.value)) break;
+  }
+  return i > begin ? i : begin + static_cast<std::size_t>(utf8::decode(text, begin).size);
+}
+
 }  // namespace
 
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool) {
@@ -108,32 +119,34 @@ std::optional<TrainingWords> TrainingWords::of_model(const std::filesystem::path
 
 std::vector<std::pair<std::size_t, std::size_t>> TrainingWords::unseen_places(std::string_view text) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (std::size_t i = 0; i < text.size();) {
-    // A word is a sequence of letters, marks and digits, or one other character, as in visit_words().
-    const std::size_t begin = i;
-    for (utf8::Decoded symbol; i < text.size(); i += static_cast<std::size_t>(symbol.size)) {
-      symbol = utf8::decode(text, i);
-      if (!symbol.valid || !text::unicode::is_word(symbol.value)) break;
-    }
-    if (i == begin) {
-      const utf8::Decoded sign = utf8::decode(text, i);
-      i += static_cast<std::size_t>(sign.size);
-      if (!sign.valid) continue;
-    }
-    if (!unseen(text.substr(begin, i - begin)).empty()) places.emplace_back(begin, i);
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = end_of_word(text, begin);
+    if (!utf8::decode(text, begin).valid) continue;
+    if (!unseen(text.substr(begin, end - begin)).empty()) places.emplace_back(begin, end);
   }
   return places;
 }
 
 std::vector<std::string> TrainingWords::words_of(std::string_view text) const {
   const std::string line(text);
-  std::vector<std::string> words;
+  std::string normal;
+  word_rule().normalizer->rewrite(line, normal);
+  std::unordered_map<std::string_view, std::size_t> first;  // first place of each word in `normal`
+  for (std::size_t begin = 0, end = 0; begin < normal.size(); begin = end) {
+    end = end_of_word(normal, begin);
+    first.try_emplace(std::string_view(normal).substr(begin, end - begin), begin);
+  }
+  std::vector<std::pair<std::size_t, std::string>> placed;
   std::unordered_set<std::string> named;
   for (const text::WordCount& one : word_rule().count(text::lines_of(std::span(&line, 1)), nullptr))
     visit_words(one, [&](const std::string& word, std::int64_t) {
-      if (named.insert(word).second) words.push_back(word);
+      if (!named.insert(word).second) return;
+      const auto found = first.find(word);
+      placed.emplace_back(found != first.end() ? found->second : normal.find(word), word);
     });
-  std::ranges::stable_sort(words, {}, [&line](const std::string& word) { return line.find(word); });
+  std::ranges::sort(placed);
+  std::vector<std::string> words;
+  for (auto& [place, word] : placed) words.push_back(std::move(word));
   return words;
 }
 

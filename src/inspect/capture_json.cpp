@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "inspect/capture_parts.h"
 #include "inspect/head_pattern.h"
+#include "inspect/intervention.h"
 #include "inspect/packed.h"
 #include "text/base64.h"
 
@@ -84,13 +84,12 @@ class Writer {
   }
 
  private:
-  // Add an object for each intervention, whose text begins with "ACTION PLACE".
   void add_interventions(FloatJson& list) const {
     for (const std::string& text : view_.interventions) {
-      std::istringstream words(text);
-      std::string action, place;
-      words >> action >> place;
-      list.push_back({{"kind", action}, {"at", place}, {"detail", text}});
+      const Intervention one = Intervention::parse(text);
+      std::string at;
+      for (const Site& site : one.sites) at += (at.empty() ? "" : ",") + site.text;
+      list.push_back({{"kind", name_of(one.action)}, {"at", at}, {"detail", text}});
     }
   }
 

@@ -196,7 +196,8 @@ void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights
   const std::uint8_t* allowed = weights.allowed + query * weights.keys;
   if (edit.action == Action::replace || edit.action == Action::freeze) {
     const bool frozen = edit.action == Action::freeze;
-    if (frozen ? position < edit.from : position >= edit.pattern.rows()) return;
+    // Padding tokens have the position -1 in some families (PositionRule::over_tokens).
+    if (frozen ? position < edit.from : position < 0 || position >= edit.pattern.rows()) return;
     const float* pattern = edit.pattern.row(frozen ? 0 : position);
     for (std::int64_t key = 0; key < weights.keys; ++key)
       set(key, key < edit.pattern.columns() ? pattern[key] : 0.0f);

@@ -250,6 +250,14 @@ Intervention made(const std::string& action, const std::string& at, const Fields
   return out;
 }
 
+Json json_of(std::string_view text) {
+  try {
+    return parse_json(text, "intervention");
+  } catch (const Error& error) {  // bad_file, but the text is an option or part of a request
+    throw wrong(text, error.message()).remedy(error.remedy());
+  }
+}
+
 }  // namespace
 
 std::string take_tower(std::string_view& place) {
@@ -314,7 +322,7 @@ Intervention Intervention::parse(std::string_view text) {
         .found(fmt::format("{} bytes", text.size()))
         .expected(fmt::format("at most {} bytes", kLongestText));
   if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
-  if (text.starts_with('{')) return of(parse_json(text, "intervention"));
+  if (text.starts_with('{')) return of(json_of(text));
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) throw wrong(text, "it is empty");
   Fields fields;

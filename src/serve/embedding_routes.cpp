@@ -274,6 +274,9 @@ void answer_similarity(Call& call) {
   if (!given.is_object() || !given.contains("source_sentence") || !given["source_sentence"].is_string() ||
       !given.contains("sentences"))
     throw HttpError(400, "expected \"inputs\" with the members \"source_sentence\" and \"sentences\"");
+  // The schema of POST / accepts any object, so it does not check the sentences.
+  if (const auto bad = violation_of(any_of({text(), array(text(), 1, kMostTexts)}), given["sentences"]))
+    throw HttpError(400, "inputs.sentences" + bad->place + ": " + bad->message, "invalid_value", "inputs");
   std::vector<std::string> texts{given["source_sentence"].get<std::string>()};
   for (std::string& one : texts_of(given["sentences"])) texts.push_back(std::move(one));
   const auto vectors =

@@ -9,6 +9,7 @@
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "serve/http_error.h"
+#include "serve/http_text.h"
 #include "serve/text_generation.h"
 #include "text/sentences.h"
 
@@ -78,6 +79,12 @@ std::optional<char32_t> numeric_entity(std::string_view name) {
   return static_cast<char32_t>(value);
 }
 
+// Return the name that begins at `at` in a tag, in lower case.
+std::string element_name(std::string_view page, std::size_t at) {
+  const std::size_t end = std::min(page.find_first_of(" \t\r\n\f/>", at), page.size());
+  return lower_case(page.substr(at, end - at));
+}
+
 // Return the end of the markup that begins at `at`: a tag, comment, or complete script or style element.
 std::size_t end_of_markup(const std::string& page, std::size_t at) {
   const auto after = [&](const std::string& text, std::size_t from) {
@@ -86,10 +93,11 @@ std::size_t end_of_markup(const std::string& page, std::size_t at) {
   };
   if (page.compare(at, 4, "<!--") == 0) return after("-->", at + 4);
   const std::size_t end = after(">", at);
-  for (const char* name : {"script", "style"})
-    if (page.compare(at + 1, std::string_view(name).size(), name) == 0)
-      return after(">", after(std::string("</") + name, end));
-  return end;
+  const std::string name = element_name(page, at + 1);
+  if (name != "script" && name != "style") return end;
+  std::size_t close = page.find("</", end);
+  while (close != page.npos && element_name(page, close + 2) != name) close = page.find("</", close + 2);
+  return close == page.npos ? page.size() : after(">", close);
 }
 
 }  // namespace

@@ -156,13 +156,17 @@ TEST(Pickle, LimitsItsMemory) {
   std::string many = "\x80\x02]("sv.data();
   many.append(600'000, 'N');
   EXPECT_REGARD_ERROR(read_pickle(many + "e."), ErrorKind::bad_file, "too many objects");
+  const std::string stored = "\x80\x04N" + std::string((1 << 19) + 1, '\x94') + ".";
+  EXPECT_REGARD_ERROR(read_pickle(stored), ErrorKind::bad_file, "it stores too many objects");
 }
 
-// Return the pickle of a tensor over a storage of four elements, with this offset, shape and stride.
-std::string tensor_pickle(const std::string& offset, const std::string& shape, const std::string& stride) {
+// Return the pickle of a tensor over a storage of four elements, with this offset, shape, stride and key.
+std::string tensor_pickle(const std::string& offset, const std::string& shape, const std::string& stride,
+                          const std::string& key = "0") {
+  const std::string key_size{static_cast<char>(key.size() % 256), static_cast<char>(key.size() / 256), 0, 0};
   return "\x80\x02"
          "ctorch._utils\n_rebuild_tensor_v2\n((X\x07" +
-         std::string(3, '\0') + "storagectorch\nFloatStorage\nX\x01" + std::string(3, '\0') + "0X\x03" +
+         std::string(3, '\0') + "storagectorch\nFloatStorage\nX" + key_size + key + "X\x03" +
          std::string(3, '\0') + "cpuK\x04tQ" + offset + "(" + shape + "t(" + stride + "t\x89)tR.";
 }
 
@@ -185,6 +189,21 @@ TEST(Pickle, TensorsLieInsideTheirStorage) {
   };
   for (const std::string& bytes : wrong)
     EXPECT_REGARD_ERROR(read_pickle(bytes), ErrorKind::bad_file, "pickle refused");
+}
+
+// Many tensors can refer to one shape or key, and each tensor has a copy.
+TEST(Pickle, LimitsThePartsOfATensor) {
+  const auto ones = [](int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += "K\x01";
+    return all;
+  };
+  const std::string zero("K\0", 2);
+  EXPECT_NO_THROW(read_pickle(tensor_pickle(zero, ones(64), ones(64), std::string(256, '1'))));
+  EXPECT_REGARD_ERROR(read_pickle(tensor_pickle(zero, ones(65), ones(65))), ErrorKind::bad_file,
+                      "too many dimensions");
+  EXPECT_REGARD_ERROR(read_pickle(tensor_pickle(zero, ones(1), ones(1), std::string(257, '1'))),
+                      ErrorKind::bad_file, "the key of a storage is too long");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "infer/scheduler.h"
 #include "plain_search.h"
@@ -185,6 +186,9 @@ TEST(Search, RefusesWhatDoesNotFit) {
                       "sampling cannot be combined");
   bad = options, bad.start_token = -1;
   EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "start token");
+  bad = options, bad.end_tokens = {3, 37}, bad.rules.min_new = 3;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "eos_token_id");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, good, bad), ErrorKind::usage, "found 37");
   EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::invalid_input, "found 37");
   EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::invalid_input,
                       "without tokens");
@@ -193,6 +197,25 @@ TEST(Search, RefusesWhatDoesNotFit) {
   EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "expected an encoder-decoder");
   EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage,
                       "not a decoder-only model");
+}
+
+// The rules forbid each token after its first occurrence, so that no continuation is left.
+TEST(BeamSearch, KeepsTheHypothesesThatNoTokenCanContinue) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
+  SearchOptions options;
+  options.beam = options.n_best = 2, options.max_new = 60, options.rules.no_repeat_ngram = 1;
+  const std::vector<Tokens> prompts{{4, 5}};
+  const auto results = generate(*model, pool, prompts, options);
+  ASSERT_EQ(results[0].size(), 2u);
+  EXPECT_GE(results[0][0].score, results[0][1].score);
+  for (const Hypothesis& one : results[0]) {
+    EXPECT_EQ(std::ssize(one.tokens), model->vocabulary() - 2);
+    EXPECT_EQ(std::set(one.tokens.begin(), one.tokens.end()).size(), one.tokens.size());
+    EXPECT_FALSE(one.ended);
+  }
+  for (std::int32_t id = 0; id < model->vocabulary(); ++id) options.rules.suppressed.push_back(id);
+  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "forbid every token");
 }
 
 TEST(Search, SaysWhenTheModelIsBroken) {

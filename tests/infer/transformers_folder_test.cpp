@@ -17,6 +17,7 @@
 #include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
@@ -154,6 +155,24 @@ TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
         std::string("the\u00A0\u00A0man"), std::string(" \t ")})
     EXPECT_EQ(converted.encode_source(text), run.encode_source(text)) << text;
   EXPECT_EQ(converted.encode_source("  the  man "), run.encode_source("the man"));
+}
+
+// An end token outside the vocabulary is refused when the folder is opened, because some commands append it.
+TEST(EndTokens, AreInTheVocabulary) {
+  const TemporaryFolder place;
+  write_text_model(place / "gpt", "gpt");
+  const std::string file = (place / "gpt" / "generation_config.json").string();
+  const Json good = read_json(file);
+  const infer::FolderSettings given{.values = {{"eos_token_id", 100000}}};
+  EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt", given), ErrorKind::usage, "found 100000");
+  Json bad = good;
+  bad["eos_token_id"] = {3, 2000000};
+  write_file_atomically(file, bad.dump());
+  EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, file);
+  EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, "found 2000000");
+  bad["eos_token_id"] = {3, -1};
+  write_file_atomically(file, bad.dump());
+  EXPECT_EQ(infer::LoadedModel::open(place / "gpt").options.end_tokens, std::vector<std::int32_t>{3});
 }
 
 TEST_P(Converted, InHalfPrecisionSaysSo) {

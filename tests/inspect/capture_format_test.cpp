@@ -170,6 +170,21 @@ TEST_F(CaptureFormat, HoldsExactVectorsAndWeightsWithinTheirPrecision) {
   EXPECT_FALSE(std::ranges::count(names, "decoder.embedding"));
 }
 
+TEST(CaptureInterventions, HaveKindAndPlaceInBothForms) {
+  View view;
+  view.tokens.source = {"a"};
+  view.interventions = {"zero  decoder.0.1,decoder.1.residual[2]",
+                        R"({"do": "zero", "at": ["decoder.0.1", "decoder.1.residual[2]"]})",
+                        R"({"at": "decoder.0.1", "by": 0.5, "do": "scale"})"};
+  const json list = json::parse(to_json(view))["interventions"];
+  ASSERT_EQ(list.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(list[i]["kind"], i < 2 ? "zero" : "scale");
+    EXPECT_EQ(list[i]["at"], i < 2 ? "decoder.0.1,decoder.1.residual[2]" : "decoder.0.1");
+    EXPECT_EQ(list[i]["detail"], view.interventions[i]);
+  }
+}
+
 // The listed tokens are sorted by probability, and greedy search writes the first one.
 TEST_F(CaptureFormat, ListsTheMostProbableTokensOfEachStep) {
   AttendRequest request;

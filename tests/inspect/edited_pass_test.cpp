@@ -195,6 +195,37 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, EachFamily, ::testing::ValuesIn(testing::hf_fol
                            return name;
                          });
 
+// The padding tokens of RoBERTa's families have the position -1, which no row of a pattern replaces.
+TEST(ReplacedHead, KeepsTheWeightsOfPadding) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("roberta").path));
+  model->prepare_for_inference(pool);
+  const std::vector<std::int32_t> ids{0, 5, 9, 1, 1}, positions{0, 1, 2, -1, -1};
+  const Head head = ModelPoints::of(*model, pool).all_heads().front();
+  const auto weights_under = [&](Probe& probe, Everything& seen) {
+    Arena arena;
+    Tape tape(pool, arena);
+    tape.begin({});
+    tape.probe = &probe;
+    RaggedBuffer shape;
+    shape.add(positions, 0);
+    model->encode(tape, {ids, shape.view()});
+    return seen.values.at(inspect::attention_name(head.kind, head.layer) + ".weights");
+  };
+  Everything plain, changed;
+  const Tensor before = weights_under(plain, plain);
+  // The pattern begins inside a larger tensor, so that the row before it can be read.
+  Tensor rows = Tensor::zeros({4, 5});
+  std::fill_n(rows.f32(), rows.elements(), 0.2f);
+  EditedPass edits(&changed);
+  edits.add(inspect::WeightEdit{head, inspect::Action::replace, 1.0f, {}, {}, rows.slice_rows(1, 4)});
+  const Tensor after = weights_under(edits, changed);
+  const std::int64_t first = head.head * 5;  // weights [heads, queries, keys]
+  for (std::int64_t query = 0; query < 5; ++query)
+    for (std::int64_t key = 0; key < 5; ++key)
+      EXPECT_EQ(after.row(first + query)[key], query < 3 ? 0.2f : before.row(first + query)[key]) << query;
+}
+
 // A probe that stores the weights of one head of a decoder, one row for each query of the passes.
 class HeadRows : public Probe {
  public:

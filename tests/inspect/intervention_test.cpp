@@ -83,6 +83,7 @@ TEST(Intervention, WhatIsNotOneIsRefused) {
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << text << ": " << error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::usage) << text;
     }
   }
 }

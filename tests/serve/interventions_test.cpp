@@ -75,6 +75,8 @@ TEST(Interventions, WrongOnesAre400) {
                 .post("/attend", {{"model", "gpt"}, {"text", "a"}, {"interventions", Json::array({3})}})
                 .status,
             400);
+  const Json not_json{{"model", "embed"}, {"inputs", "a river"}, {"interventions", {"{bad"}}};
+  EXPECT_EQ(edits_server().post("/embed", not_json).status, 400);
 }
 
 TEST(Interventions, TheResponseNamesThoseThatChangeNothing) {

@@ -303,6 +303,10 @@ TEST(Html, KeepsMarkup) {
   EXPECT_EQ(html_parts("<p>a</p>b<!-- <i> -->"),
             (std::vector<std::string>{"<p>", "a", "</p>", "b", "<!-- <i> -->"}));
   EXPECT_EQ(html_parts("a<style>b</style>"), (std::vector<std::string>{"", "a", "<style>b</style>"}));
+  EXPECT_EQ(html_parts("a<STYLE a=b>b</p></styles></Style >c"),
+            (std::vector<std::string>{"", "a", "<STYLE a=b>b</p></styles></Style >", "c"}));
+  EXPECT_EQ(html_parts("<style-guide>a</style-guide>b<script>c</"),
+            (std::vector<std::string>{"<style-guide>", "a", "</style-guide>", "b", "<script>c</"}));
   EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
   EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
 }

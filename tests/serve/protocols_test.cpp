@@ -282,6 +282,11 @@ TEST(Embeddings, EmbedPredictTokenizeAndSimilarity) {
                 Json::parse(R"({"inputs":{"source_sentence":"a dog","sentences":["a dog","a river"]}})"))
           .json();
   EXPECT_NEAR(similar[0].get<float>(), 1.0f, 1e-6f);
+  for (const char* sentences : {"5", "[5]", "[]", "null"}) {
+    const std::string inputs = R"({"source_sentence":"a dog","sentences":)" + std::string(sentences) + "}";
+    EXPECT_EQ(server().post("/", {{"model", "embed"}, {"inputs", Json::parse(inputs)}}).status, 400)
+        << inputs;
+  }
   const Json tokens = server().post("/tokenize", {{"inputs", "the dog"}, {"model", "embed"}}).json();
   std::vector<std::int32_t> ids;
   for (const Json& token : tokens[0]) ids.push_back(token["id"].get<std::int32_t>());
