@@ -37,7 +37,7 @@ bool Hypotheses::stops(std::int64_t row, std::int32_t token) {
   const std::span<const std::int32_t> before = history(row);
   stop_scratch_.assign(before.begin(), before.end());
   stop_scratch_.push_back(token);
-  return options_.stop_strings->ended_by(stop_scratch_);
+  return options_.stop_strings->ended_by(prompt_, stop_scratch_);
 }
 
 void Hypotheses::complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const {
@@ -285,9 +285,15 @@ class BeamSearch : public Hypotheses {
 
 }  // namespace
 
-std::unique_ptr<Hypotheses> Hypotheses::make(const SearchOptions& options, std::int64_t max_new) {
-  if (options.beam > 1) return std::make_unique<BeamSearch>(options, max_new);
-  return std::make_unique<IndependentSequences>(options, max_new, options.sample ? options.n_best : 1);
+std::unique_ptr<Hypotheses> Hypotheses::make(const SearchOptions& options, std::int64_t max_new,
+                                             std::span<const std::int32_t> prompt) {
+  std::unique_ptr<Hypotheses> made;
+  if (options.beam > 1)
+    made = std::make_unique<BeamSearch>(options, max_new);
+  else
+    made = std::make_unique<IndependentSequences>(options, max_new, options.sample ? options.n_best : 1);
+  made->prompt_ = prompt;
+  return made;
 }
 
 }  // namespace regard::infer

@@ -40,8 +40,9 @@ inline constexpr std::int64_t kFirstRoom = 4096;
 class Hypotheses {
  public:
   // Create a beam search if options.beam > 1, otherwise n_best independent sequences (one if options.sample
-  // is false). `max_new` must be at least 1, and the options must outlive the result.
-  static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
+  // is false). `max_new` must be at least 1. The options and the prompt must outlive the result.
+  static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new,
+                                          std::span<const std::int32_t> prompt = {});
   virtual ~Hypotheses() = default;
 
   std::int64_t width() const { return width_; }  // maximum number of rows
@@ -106,6 +107,7 @@ class Hypotheses {
   std::int64_t room_;  // number of tokens per row for which memory is allocated; at most max_new
   std::vector<std::int32_t> tokens_, next_tokens_;       // [width, room]
   std::vector<float> each_log_probability_, next_each_;  // [width, room]
+  std::span<const std::int32_t> prompt_;
   std::vector<std::int32_t> stop_scratch_;
 };
 

@@ -173,7 +173,7 @@ bool Scheduler::admit(Request& request) {
     reserve_cache(*job, first);
   }
   free_slots_.resize(free_slots_.size() - job->slots.size());
-  job->search = Hypotheses::make(options, job->limit);
+  job->search = Hypotheses::make(options, job->limit, job->request.prompt);
   chooser_.prepare(job->rule, first);
   jobs_.push_back(std::move(job));
   return true;

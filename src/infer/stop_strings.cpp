@@ -9,7 +9,7 @@ namespace regard::infer {
 namespace {
 
 // Number of extra tokens that ended_by() decodes before those that can contain a stop string, because a token
-// at the start of a text may be decoded differently.
+// at the start of a text may be decoded differently: many tokenizers remove the space before it.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace
@@ -23,9 +23,17 @@ StopStrings::StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::
   }
 }
 
-bool StopStrings::ended_by(std::span<const std::int32_t> generated) const {
-  const std::size_t window = std::min(window_, generated.size());
-  return find(tokenizer_->decode(generated.last(window))) != std::string::npos;
+bool StopStrings::ended_by(std::span<const std::int32_t> prompt,
+                           std::span<const std::int32_t> generated) const {
+  if (generated.size() >= window_)
+    return find(tokenizer_->decode(generated.last(window_))) != std::string::npos;
+  const std::span<const std::int32_t> context = prompt.last(std::min(kMargin, prompt.size()));
+  std::vector<std::int32_t> ids(context.begin(), context.end());
+  ids.insert(ids.end(), generated.begin(), generated.end());
+  const std::string before = tokenizer_->decode(context), text = tokenizer_->decode(ids);
+  // An incomplete character at the end of the context is decoded differently if it is completed.
+  const auto begin = std::ranges::mismatch(before, text).in2 - text.begin();
+  return find(std::string_view(text).substr(static_cast<std::size_t>(begin))) != std::string::npos;
 }
 
 std::size_t StopStrings::find(std::string_view text) const {

@@ -17,9 +17,10 @@ class StopStrings {
   // Throws usage if a text is empty.
   StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts);
 
-  // Return true if the last token of `generated` completes a stop string. `generated` excludes the prompt;
-  // its tokens before the last must not contain a stop string.
-  bool ended_by(std::span<const std::int32_t> generated) const;
+  // Return true if the last token of `generated`, which follows `prompt`, completes a stop string. The text
+  // of `generated` before its last token must not contain a stop string. A stop string in `prompt` has no
+  // effect.
+  bool ended_by(std::span<const std::int32_t> prompt, std::span<const std::int32_t> generated) const;
 
   // Return the position of the first stop string in `text`, or npos.
   std::size_t find(std::string_view text) const;

@@ -1,7 +1,6 @@
 #include "serve/request_body.h"
 
 #include <charconv>
-#include <iterator>
 
 #include "base/utf8.h"
 #include "regard/error.h"
@@ -87,8 +86,12 @@ void read_json_body(Call& call) {
 // elements of arrays remain.
 void remove_null_members(Json& value) {
   if (value.is_object()) {
-    for (auto member = value.begin(); member != value.end();)
-      member = member->is_null() ? value.erase(member) : std::next(member);
+    // Make a new list of members, because erase() and look-ups take time proportional to their number.
+    auto& members = static_cast<Json::object_t::Container&>(value.get_ref<Json::object_t&>());
+    Json::object_t::Container kept;
+    for (auto& [name, member] : members)
+      if (!member.is_null()) kept.emplace_back(name, std::move(member));
+    members = std::move(kept);
   }
   if (value.is_structured())
     for (Json& one : value) remove_null_members(one);  // the limit on the JSON depth bounds the recursion

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "infer/scheduler.h"
 #include "plain_search.h"
 #include "support/throws.h"
@@ -216,6 +217,35 @@ TEST(BeamSearch, KeepsTheHypothesesThatNoTokenCanContinue) {
   }
   for (std::int32_t id = 0; id < model->vocabulary(); ++id) options.rules.suppressed.push_back(id);
   EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "forbid every token");
+}
+
+// The tokenizer removes the space before the first word of a text, but not after a prompt.
+TEST(Search, StopsAtAStringThatBeginsWithASpace) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
+  Json vocabulary = Json::object();
+  for (std::int64_t id = 0; id < model->vocabulary(); ++id) vocabulary["\u2581" + std::to_string(id)] = id;
+  const Json metaspace{{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}};
+  const auto tokenizer = text::Tokenizer::from_json(
+      {{"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "\u25810"}}},
+       {"pre_tokenizer", metaspace},
+       {"decoder", metaspace}},
+      "tokenizer.json");
+  const std::vector<Tokens> prompts{{4, 5}};
+  SearchOptions options;
+  options.max_new = 20;
+  const std::int32_t first = generate(*model, pool, prompts, options)[0][0].tokens[0];
+  options.stop_strings =
+      std::make_shared<StopStrings>(tokenizer, std::vector<std::string>{" " + std::to_string(first)});
+  const Hypothesis stopped = generate(*model, pool, prompts, options)[0][0];
+  EXPECT_EQ(stopped.tokens, Tokens{first});
+  EXPECT_TRUE(stopped.stopped);
+  const StopStrings stops(tokenizer, {" 5", "4 5", "7 8 9"});
+  EXPECT_TRUE(stops.ended_by(Tokens{4}, Tokens{5}));
+  EXPECT_FALSE(stops.ended_by({}, Tokens{5}));
+  EXPECT_FALSE(stops.ended_by(Tokens{4, 5}, Tokens{6})) << "the prompt has no effect";
+  EXPECT_FALSE(stops.ended_by(Tokens{7, 8}, Tokens{9}));
+  EXPECT_TRUE(stops.ended_by(Tokens{1}, Tokens{6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 9}));
 }
 
 TEST(Search, SaysWhenTheModelIsBroken) {

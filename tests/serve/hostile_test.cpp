@@ -31,6 +31,16 @@ void expect_quiet(TestServer& of) {
   EXPECT_EQ(of.get("/health").status, 200);
 }
 
+// If the members were removed one by one, this would take minutes.
+TEST(Hostile, ManyNullMembersTakeLinearTime) {
+  serve::ServeOptions options = serve_options();
+  options.body_bytes = std::size_t{8} << 20;
+  TestServer large(options, {"gpt"});
+  std::string body = R"({"model":"gpt","prompt":"the","max_tokens":1)";
+  for (int i = 0; i < 300000; ++i) body += ",\"n" + std::to_string(i) + "\":null";
+  EXPECT_EQ(large.post_form("/v1/completions", body + "}", "application/json").status, 200);
+}
+
 TEST(Hostile, CountsWithoutAnEndAreRefused) {
   const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 4}};
   const std::pair<const char*, Json> members[] = {
