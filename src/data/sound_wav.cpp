@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
 
 // Return true if programs write this size when they do not know the real size, for example because they write
-// to a pipe: ffmpeg 0xFFFFFFFF, SoX (rounded down to whole frames) and espeak-ng 0x7FFFF000, arecord 0x7FFFFF00
-// or 0x80000000.
+// to a pipe: ffmpeg 0xFFFFFFFF, SoX (rounded down to whole frames) and espeak-ng 0x7FFFF000, arecord
+// 0x7FFFFF00 or 0x80000000.
 bool is_unknown_size(std::uint64_t size) {
   return (size >= 0x7FFFE000 && size <= 0x80000000) || (size >= 0xFFFFF000 && size <= 0xFFFFFFFF);
 }
