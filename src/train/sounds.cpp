@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/hash.h"
 #include "base/placed.h"
 #include "base/plain_text.h"
+#include "data/duplicates.h"
 #include "data/sound.h"
 #include "data/token_cache.h"
 #include "train/corpora_tokens.h"
@@ -71,6 +73,16 @@ std::uint64_t content_of(const std::vector<SoundRow>& rows, const data::SoundPro
   return hash;
 }
 
+std::string duplicates_of(const SoundSplit& split) {
+  const auto keys_of = [](const SoundRow& row) {
+    return std::array{row.file.lexically_normal().string(), row.text};
+  };
+  data::SplitDuplicates duplicates;
+  for (const SoundRow& row : split.valid) duplicates.add_validation(keys_of(row), row.place);
+  for (const SoundRow& row : split.train) duplicates.check_training(keys_of(row), row.place);
+  return duplicates.text();
+}
+
 fs::path cache_folder(const RunConfig& config, std::uint64_t key) {
   return fs::path(config.output.folder).parent_path() / "feature-cache" / hex(key);
 }
@@ -86,6 +98,7 @@ SoundSplit read_sounds(const RunConfig& config) {
   RecordReader valid(config, config.data.valid);
   while (valid.next()) split.valid.push_back(row_of(valid));
   split.valid_report = valid.report();
+  split.duplicates = duplicates_of(split);
   return split;
 }
 

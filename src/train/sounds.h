@@ -25,6 +25,8 @@ struct SoundSplit {
   std::vector<SoundRow> train, valid;
   // reports on the training and validation files; equal if data.valid is not set
   data::CorpusReport train_report, valid_report;
+  // message about rows of data.valid whose sound file and text are also in the training data; may be ""
+  std::string duplicates;
 };
 // Read data.train and data.valid. Without data.valid, data.valid_fraction of the sounds is held out by a hash
 // of their path. Throws as RecordReader does, and bad_file for a row without a path or a text.

@@ -286,6 +286,22 @@ channels = 8)",
   expect_weighted_tables({"training.max_steps=4"});
 }
 
+TEST_F(SoundRun, SoundsOfBothSplitsAreReported) {
+  for (const char* task : {"audio-classification", "speech-recognition"}) {
+    write(task, "family = \"wav2vec2\"\nlayers = 1\n[sound]\nseconds = 1\nchannels = 8", 1);
+    EXPECT_EQ(train({"--dry-run"}).err.find("duplicates"), std::string::npos) << task;
+    const std::string table = file_content(folder / "train.tsv");
+    const std::string row = "./" + table.substr(0, table.find('\n') + 1);
+    regard::testing::write_file(folder.path(), "valid.tsv", file_content(folder / "valid.tsv") + row);
+    const ProgramResult result = train({"--set", "training.max_steps=1"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("duplicates: 1 of 7 validation records are also in the training data"),
+              std::string::npos)
+        << result.err;
+    std::filesystem::remove_all(folder / "run");
+  }
+}
+
 // The base model is needed to start a run, not to resume it.
 TEST_F(SoundRun, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   for (const char* model : {"family = \"wav2vec2\"\nlayers = 1\n[sound]\nseconds = 1\nchannels = 8",

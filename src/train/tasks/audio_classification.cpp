@@ -94,6 +94,7 @@ void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   load_part("training", std::move(rows_.train), rows_.train_report, pool, train_, train_labels_);
   sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
   load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_, valid_labels_);
+  if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   finish_loading();
 }
 

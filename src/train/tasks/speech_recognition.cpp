@@ -220,6 +220,7 @@ void SpeechRecognition::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (config_.model.from.empty()) spec_ = make_model(model_config(tokenizers), "[model]")->input_spec();
   load_part("training", std::move(rows_.train), rows_.train_report, pool, train_);
   load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_);
+  if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   if (train_.examples.empty()) throw nothing_left(config_, "train");
   if (valid_.examples.empty()) throw nothing_left(config_, "validate");
 }
