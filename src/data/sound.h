@@ -1,9 +1,9 @@
 // Reads sound files as mono samples at a chosen rate. Files are read in blocks, so memory use does not depend
 // on their length.
 //
-// WAV requires no library and can be read from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64
-// bits, in plain or extensible form. FLAC, OGG, MP3 and other formats require libsndfile; a pipe is copied to
-// a temporary file first. Resampling requires libsoxr. Channels are averaged.
+// WAV and RF64 require no library and can be read from a pipe: PCM of 8, 16, 24 or 32 bits, float of 32 or 64
+// bits, A-law and μ-law, in plain or extensible form. FLAC, OGG, MP3 and other formats require libsndfile; a
+// pipe is copied to a temporary file first. Resampling requires libsoxr. Channels are averaged.
 #pragma once
 
 #include <cstdint>
