@@ -39,9 +39,11 @@ class RunCase : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return regard::testing::run_interrupted(arguments, folder.path(), {signal, after}).exit_code;
   }
-  // Start the program, wait until `file` has content plus 300 ms, and send `signal`. Return its exit code, or
+  // Start the program, wait until `file` has grown plus 300 ms, and send `signal`. Return its exit code, or
   // −signal if a signal ended it.
   int train_until(const std::vector<std::string>& more, const fs::path& file, int signal) {
+    std::error_code ignored;
+    const std::uintmax_t before = fs::exists(folder / file) ? fs::file_size(folder / file) : 0;
     const pid_t child = fork();
     if (child == 0) {
       std::vector<std::string> arguments{"regard", "train", "run.toml", "-q"};
@@ -53,9 +55,8 @@ class RunCase : public ::testing::Test {
       execv(regard::testing::program_path(), words.data());
       _exit(127);
     }
-    std::error_code ignored;
     int status = 0;
-    for (int i = 0; i < 6000 && !(fs::file_size(folder / file, ignored) > 0 && !ignored); ++i)
+    for (int i = 0; i < 6000 && !(fs::file_size(folder / file, ignored) > before && !ignored); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     kill(child, signal);
