@@ -89,9 +89,15 @@ test("lines of pieces wrap, and run from right to left in Arabic", async ({ page
   await show(browser, "arabic", sample(source), "#view=tokenizers");
   const lines = browser.locator(".strips-of-text > div");
   expect(await lines.count()).toBeGreaterThan(1);
-  const boxes = await lines.first().locator(".words bdi").all();
-  const [first, second] = [await boxes[0]!.boundingBox(), await boxes[1]!.boundingBox()];
-  expect(first!.x).toBeGreaterThan(second!.x);
+  // One call measures both pieces, because the view is drawn again when its width is known.
+  const places = () =>
+    lines
+      .first()
+      .locator(".words bdi")
+      .evaluateAll((pieces) => pieces.map((piece) => piece.getBoundingClientRect().x));
+  await expect.poll(async () => (await places()).length).toBeGreaterThan(1);
+  const [first, second] = await places();
+  expect(first!).toBeGreaterThan(second!);
 });
 
 test("a hypothesis is selected in the tree and in the table", async ({ page: browser }) => {
