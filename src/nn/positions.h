@@ -1,5 +1,5 @@
-// Sinusoidal and rotary position encodings; learned positions are an nn::Embedding. Their tables are reused,
-// and are extended when a larger position is requested.
+// Sinusoidal and rotary position encodings. Their tables are computed once, and are extended when a larger
+// position is requested. Learned position embeddings are in nn::Embedding.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,8 @@ struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  // Location in pages, used instead of key and value if pages.at is set. pages.bf16 must be the same for all
-  // sequences.
+  // If pages.at is set, keys and values are read from these pages, and `key` and `value` are ignored. All
+  // sequences must have the same value of pages.bf16.
   kernels::AttentionPages pages = {};
 };
 

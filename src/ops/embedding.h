@@ -9,9 +9,10 @@
 
 namespace regard::ops {
 
-// Return factor · table[id] [tokens, features] for table [vocabulary, features] and ids [tokens], which must
-// stay valid until the backward pass. No gradient is computed for the row of id `padding` (padding_idx of
-// torch.nn.Embedding; −1: none). Throws invalid_input if an id is outside the table.
+// Return a matrix [tokens, features] whose row i is factor · table[ids[i]]. table: [vocabulary, features];
+// ids: [tokens], which must stay valid until the backward pass. No gradient is computed for the row of id
+// `padding` (padding_idx of torch.nn.Embedding; −1: none). Throws invalid_input if an id is outside the
+// table.
 Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1);
 

@@ -38,7 +38,7 @@ class Arena {
   template <class T>
   std::span<T> array(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
-    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer type; the array then contains pointers
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): sizeof(T) is also right if T is a pointer type
     return {new (allocate(sizeof(T) * count, alignof(T) < 64 ? 64 : alignof(T))) T[count], count};
   }
 

@@ -160,7 +160,7 @@ TEST(Pickle, LimitsItsMemory) {
   EXPECT_REGARD_ERROR(read_pickle(stored), ErrorKind::bad_file, "it stores too many objects");
 }
 
-// Return the pickle of a tensor over a storage of four elements, with this offset, shape, stride and key.
+// Return a pickle that contains one tensor. Its storage has four elements and the key `key`.
 std::string tensor_pickle(const std::string& offset, const std::string& shape, const std::string& stride,
                           const std::string& key = "0") {
   const std::string key_size{static_cast<char>(key.size() % 256), static_cast<char>(key.size() / 256), 0, 0};

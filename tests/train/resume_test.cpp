@@ -284,7 +284,7 @@ TEST_F(Resume, InterruptedWithinAValidation) {
   EXPECT_EQ(validation("alone", 1), validation("run", 1));
 }
 
-// A kill after run.toml was written, before the other files of a new run.
+// The first start was killed after it had written run.toml, but before it wrote the other files.
 TEST_F(Resume, ARunWithOnlyRunTomlGetsTheWordsOfTheSources) {
   ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
   fs::create_directories(folder / "killed/checkpoints");
