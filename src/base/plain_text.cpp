@@ -26,4 +26,22 @@ std::string normalize_whitespace(std::string_view text) {
   return clean;
 }
 
+std::string html_escaped(std::string_view text, bool quotes) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    if (c == '&')
+      escaped += "&amp;";
+    else if (c == '<')
+      escaped += "&lt;";
+    else if (c == '>')
+      escaped += "&gt;";
+    else if (c == '"' && quotes)
+      escaped += "&quot;";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
 }  // namespace regard::base
