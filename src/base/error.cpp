@@ -61,25 +61,10 @@ void Error::compose() {
 }
 
 const char* name_of(ErrorKind kind) noexcept {
-  switch (kind) {
-    case ErrorKind::usage:
-      return "usage";
-    case ErrorKind::invalid_input:
-      return "invalid_input";
-    case ErrorKind::bad_file:
-      return "bad_file";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::numeric:
-      return "numeric";
-    case ErrorKind::cancelled:
-      return "cancelled";
-    case ErrorKind::resource_exhausted:
-      return "resource_exhausted";
-    case ErrorKind::internal:
-      break;
-  }
-  return "internal";
+  constexpr const char* kNames[] = {"usage",   "invalid_input", "bad_file",           "io",
+                                    "numeric", "cancelled",     "resource_exhausted", "internal"};
+  const auto at = static_cast<std::size_t>(kind);
+  return at < std::size(kNames) ? kNames[at] : "internal";
 }
 
 Error usage_error(std::string message) {

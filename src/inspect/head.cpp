@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
+#include "base/names.h"
 #include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
@@ -11,7 +10,7 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::array kKinds{Kind::encoder, Kind::decoder, Kind::cross};
+constexpr const char* kKinds[] = {"encoder", "decoder", "cross"};
 
 Head parse_head(std::string_view text, Kind kind) {
   std::string_view rest = text;
@@ -32,21 +31,11 @@ Head parse_head(std::string_view text, Kind kind) {
 }  // namespace
 
 const char* name_of(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::encoder:
-      return "encoder";
-    case Kind::decoder:
-      return "decoder";
-    case Kind::cross:
-      break;
-  }
-  return "cross";
+  return kKinds[static_cast<std::size_t>(kind)];
 }
 
 std::optional<Kind> kind_of(std::string_view name) noexcept {
-  for (const Kind kind : kKinds)
-    if (name == name_of(kind)) return kind;
-  return std::nullopt;
+  return enumerator_named<Kind>(kKinds, name);
 }
 
 std::string Head::text() const {

@@ -235,15 +235,8 @@ const Bf16Table& bf16_functions() {
 }
 
 std::string_view name_of(Bf16Path path) {
-  switch (path) {
-    case Bf16Path::emulated:
-      return "emulated";
-    case Bf16Path::avx512_bf16:
-      return "avx512_bf16";
-    case Bf16Path::amx_bf16:
-      return "amx_bf16";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"emulated", "avx512_bf16", "amx_bf16"};
+  return kNames[static_cast<std::size_t>(path)];
 }
 
 const std::vector<Bf16Path>& bf16_paths() {

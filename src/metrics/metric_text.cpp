@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/names.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
@@ -137,8 +138,7 @@ const char* name_of(MetricTokenizer tokenizer) noexcept {
 }
 
 MetricTokenizer metric_tokenizer_named(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return static_cast<MetricTokenizer>(i);
+  if (const auto known = enumerator_named<MetricTokenizer>(kNames, name)) return *known;
   throw usage_error("no tokenizer for metrics has the name \"" + name + "\"")
       .expected("13a, intl, char, zh or none");
 }

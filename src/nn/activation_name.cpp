@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/names.h"
 #include "regard/error.h"
 
 namespace regard::nn {
@@ -22,11 +23,7 @@ constexpr std::pair<const char*, Activation> kNames[] = {
 }  // namespace
 
 const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& [name, activation] : kNames) all.emplace_back(name);
-    return all;
-  }();
+  static const std::vector<std::string> names = names_of(kNames);
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "regard/error.h"
 #include "text/train_bpe.h"
 #include "text/train_unigram.h"
@@ -127,11 +128,7 @@ constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},       
 }  // namespace
 
 const std::vector<std::string>& trainable_types() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const auto& [name, train] : kTrainers) list.emplace_back(name);
-    return list;
-  }();
+  static const std::vector<std::string> names = names_of(kTrainers);
   return names;
 }
 
