@@ -10,7 +10,6 @@ namespace {
 struct AssembleNode : Tape::Node {
   std::span<PlacedRows> parts;
   static void backward(AssembleNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const std::int64_t features = node.out->value.columns();
     for (const PlacedRows& placed : node.parts) {
       float* const to = tape.accumulated(placed.part);

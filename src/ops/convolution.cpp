@@ -219,7 +219,6 @@ void ConvolutionNode::input_gradient(Tape& tape, const float* dy, const Tape::Gr
 }
 
 void ConvolutionNode::backward(ConvolutionNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const float* dy = node.out->gradient.f32();
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) node.input_gradient(tape, dy, dx);
   if (float* dw = tape.accumulated(node.weight)) node.weight_gradient(tape, dy, dw);

@@ -11,7 +11,6 @@ struct EditNode : Tape::Node {
   Var x;
   std::span<const Edit> edits;
   static void backward(EditNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     for (const Edit& edit : node.edits) {
       float* row = out->gradient.f32() + edit.row * node.out->value.columns();

@@ -146,7 +146,6 @@ void GroupNormNode::channel_gradients(const float* dy, float* dgain, float* dbia
 // Compute dx = inverse_deviation · (g − mean(g) − normed · mean(g ∘ normed)), where g = dy ∘ gain and the
 // means are over a group's frames and channels.
 void GroupNormNode::backward(GroupNormNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const GroupNormProblem& problem = node.problem;
   const std::int64_t channels = problem.channels, in_group = problem.in_group();
   const float* dy = node.out->gradient.f32();

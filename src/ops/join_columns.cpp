@@ -10,7 +10,6 @@ namespace {
 struct JoinColumnsNode : Tape::Node {
   std::span<Var> parts;
   static void backward(JoinColumnsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     std::int64_t column = 0;
     for (Var part : node.parts) {
       const std::int64_t width = part->value.columns();

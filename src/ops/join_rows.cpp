@@ -11,7 +11,6 @@ struct JoinRowsNode : Tape::Node {
   Var first, second;
   std::span<const std::int32_t> rows;
   static void backward(JoinRowsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* const first = tape.accumulated(node.first);
     float* const second = tape.accumulated(node.second);
     const std::int64_t features = node.out->value.columns(), split = node.first->value.rows();

@@ -10,7 +10,6 @@ struct ProductsNode : Tape::Node {
   Var a, b;
   // The gradient of a is g b; the gradient of b is gᵀ a.
   static void backward(ProductsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const Tensor& g = node.out->gradient;
     const std::int64_t m = g.rows(), n = g.columns(), features = node.a->value.columns();
     kernels::Gemm product{

@@ -10,7 +10,6 @@ struct ScaleNode : Tape::Node {
   Var x;
   float factor;
   static void backward(ScaleNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     kernels::scale(tape.pool(), dy, node.factor, dy, node.out->value.elements());
@@ -35,7 +34,6 @@ struct ScaleHeadsNode : Tape::Node {
   Var x;
   std::span<const float> factors;
   static void backward(ScaleHeadsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     const std::int64_t size = node.out->value.columns() / static_cast<std::int64_t>(node.factors.size());

@@ -9,16 +9,13 @@ namespace {
 
 struct ReshapeNode : Tape::Node {
   Var x;
-  static void backward(ReshapeNode& node, Tape& tape) {
-    if (node.out->gradient_started) tape.pass_gradient(tape.consume(node.out), node.x);
-  }
+  static void backward(ReshapeNode& node, Tape& tape) { tape.pass_gradient(tape.consume(node.out), node.x); }
 };
 
 struct ColumnsNode : Tape::Node {
   Var x;
   std::int64_t first;
   static void backward(ColumnsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.x);
     if (gradient == nullptr) return;
     const std::int64_t width = node.out->value.columns(), features = node.x->value.columns();
