@@ -63,8 +63,7 @@ Var scale_heads(Tape& tape, Var x, std::span<const float> factors) {
         .expected("a divisor of " + std::to_string(x->value.columns()));
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
-  const std::span<float> kept = tape.arena().array<float>(factors.size());
-  std::copy(factors.begin(), factors.end(), kept.begin());
+  const std::span<float> kept = tape.arena().copied(factors);
   times_heads(tape.pool(), x->value.f32(), out->value.f32(), x->value.rows(), x->value.columns() / heads,
               kept);
   if (wanted) tape.record(ScaleHeadsNode{{.out = out}, x, kept});

@@ -14,9 +14,9 @@ struct SoftmaxNode : Tape::Node {
   Var x;
   Backward kernel;
   static void backward(SoftmaxNode& node, Tape& tape) {
+    const Tensor& y = node.out->value;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
-    const Tensor& y = node.out->value;
     node.kernel(tape.pool(), y.f32(), dy, dy, y.rows(), y.columns());
     tape.pass_gradient(out, node.x);
   }

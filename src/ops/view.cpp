@@ -30,11 +30,7 @@ struct ColumnsNode : Tape::Node {
 Var reshape(Tape& tape, Var x, Shape shape) {
   require_contiguous("reshape", "x", x);
   Var out = tape.input(x->value.reshape(shape), tape.wanted({x}));
-  if (out->needs_gradient) {
-    ReshapeNode node;
-    node.x = x, node.out = out;
-    tape.record(node);
-  }
+  if (out->needs_gradient) tape.record(ReshapeNode{{.out = out}, x});
   return out;
 }
 
