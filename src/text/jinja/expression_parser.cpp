@@ -222,8 +222,7 @@ auto ExpressionParser::parse_postfix(Node node) -> Node {
     } else if (accept_sign("[")) {
       node = parse_subscript(std::move(node));
     } else if (accept_sign("(")) {
-      node = make(Kind::call, std::move(node));
-      parse_arguments(*node);
+      node = parse_call(std::move(node));
     } else {
       return node;
     }
@@ -243,6 +242,12 @@ auto ExpressionParser::parse_subscript(Node whole) -> Node {
   if (!slice && parts[0] == nullptr) fail("chat template: empty index", "[]");
   Node node = make(slice ? Kind::slice : Kind::item, std::move(whole));
   for (std::size_t i = 0; i < (slice ? 3U : 1U); ++i) node->parts.push_back(std::move(parts[i]));
+  return node;
+}
+
+auto ExpressionParser::parse_call(Node function) -> Node {
+  Node node = make(Kind::call, std::move(function));
+  parse_arguments(*node);
   return node;
 }
 
@@ -274,8 +279,7 @@ auto ExpressionParser::parse_filters(Node node) -> Node {
     } else if (accept_word("is")) {
       node = parse_test(std::move(node));
     } else if (accept_sign("(")) {
-      node = make(Kind::call, std::move(node));
-      parse_arguments(*node);
+      node = parse_call(std::move(node));
     } else {
       return node;
     }

@@ -92,6 +92,7 @@ class ExpressionParser {
   Node parse_dict();
   Node parse_postfix(Node node);
   Node parse_subscript(Node whole);
+  Node parse_call(Node function);
   void parse_arguments(Expression& call);
   Node parse_filters(Node node);
   Node parse_test(Node subject);
