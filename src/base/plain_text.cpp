@@ -29,18 +29,12 @@ std::string normalize_whitespace(std::string_view text) {
 std::string html_escaped(std::string_view text, bool quotes) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
-    if (c == '&')
-      escaped += "&amp;";
-    else if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else if (c == '"' && quotes)
-      escaped += "&quot;";
-    else
-      escaped += c;
-  }
+  for (const char& c : text)
+    escaped += c == '&'             ? "&amp;"
+               : c == '<'           ? "&lt;"
+               : c == '>'           ? "&gt;"
+               : c == '"' && quotes ? "&quot;"
+                                    : std::string_view(&c, 1);
   return escaped;
 }
 
