@@ -141,11 +141,7 @@ class Bf16Product {
  private:
   template <class Body>
   void for_each(std::int64_t tasks, Body&& body) {
-    if (threads_ > 1 && tasks > 1) {
-      pool_.parallel_for(tasks, body);
-    } else {
-      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
-    }
+    for_tasks(pool_, threads_ > 1, caller_, tasks, body);
   }
 
   // Choose the number of rows per task: as many as fit into the L2 cache, but few enough that every thread

@@ -105,18 +105,25 @@ void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t col
   });
 }
 
+namespace {
+
+// Return the inputs of the rows [begin, end).
+CrossEntropyRows rows_of(const CrossEntropyRows& all, std::int64_t begin, std::int64_t end) {
+  CrossEntropyRows part = all;
+  part.rows = end - begin;
+  part.logits += begin * all.classes, part.targets += begin;
+  return part;
+}
+
+}  // namespace
+
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse) {
   const SoftmaxTable& table = dispatch_softmax_table();
+  const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
   for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part;
-    part.rows = end - begin;
-    part.classes = classes;
-    part.logits = logits + begin * classes;
-    part.targets = targets + begin;
-    part.label_smoothing = label_smoothing;
-    part.ignore_index = ignore_index;
+    CrossEntropyRows part = rows_of(all, begin, end);
     part.loss = loss + begin;
     part.lse = lse + begin;
     table.cross_entropy(part);
@@ -128,14 +135,9 @@ void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* 
                             float label_smoothing, std::int32_t ignore_index, float factor,
                             float* logits_gradient) {
   const SoftmaxTable& table = dispatch_softmax_table();
+  const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
   for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part;
-    part.rows = end - begin;
-    part.classes = classes;
-    part.logits = logits + begin * classes;
-    part.targets = targets + begin;
-    part.label_smoothing = label_smoothing;
-    part.ignore_index = ignore_index;
+    CrossEntropyRows part = rows_of(all, begin, end);
     part.known_lse = lse + begin;
     part.factor = factor;
     part.gradient = logits_gradient + begin * classes;
