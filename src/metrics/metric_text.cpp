@@ -229,6 +229,12 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
           .expected(std::to_string(hypotheses) + " references, one for each hypothesis");
 }
 
+std::vector<std::vector<std::string>> sets_of(std::span<const std::string> references) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& reference : references) sets.push_back({reference});
+  return sets;
+}
+
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line) {
   std::vector<std::string> texts;
   for (const auto& set : references) texts.push_back(set[line]);
