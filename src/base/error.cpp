@@ -19,29 +19,25 @@ Error::Error(ErrorKind kind, std::string message, Place place)
 
 Error& Error::at(Place place) {
   place_ = std::move(place);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::found(std::string text) {
   found_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::expected(std::string text) {
   expected_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::remedy(std::string text) {
   remedy_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
-void Error::compose() {
+Error& Error::compose() {
   text_.clear();
   if (!place_.file.empty()) {
     text_ += base::printable(place_.file);
@@ -58,6 +54,7 @@ void Error::compose() {
     text_ += ")";
   }
   if (!remedy_.empty()) text_ += ". " + base::printable(remedy_);
+  return *this;
 }
 
 const char* name_of(ErrorKind kind) noexcept {

@@ -116,8 +116,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t 
 #else
 namespace regard::data {
 Image decode_jpeg(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read JPEG")
-      .remedy("Build with libjpeg-turbo installed, or convert the image to PPM");
+  throw unreadable_format(file, "JPEG", "libjpeg-turbo", "PPM");
 }
 }  // namespace regard::data
 #endif

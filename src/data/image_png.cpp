@@ -110,8 +110,7 @@ Image decode_png(std::string_view bytes, const std::string& file, std::int64_t m
 #else
 namespace regard::data {
 Image decode_png(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read PNG")
-      .remedy("Build with libpng installed, or convert the image to PPM");
+  throw unreadable_format(file, "PNG", "libpng", "PPM");
 }
 }  // namespace regard::data
 #endif

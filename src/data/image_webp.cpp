@@ -43,8 +43,7 @@ Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t 
 #else
 namespace regard::data {
 Image decode_webp(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read WebP")
-      .remedy("Build with libwebp installed, or convert the image to PNG");
+  throw unreadable_format(file, "WebP", "libwebp", "PNG");
 }
 }  // namespace regard::data
 #endif
