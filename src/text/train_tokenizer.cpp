@@ -61,22 +61,21 @@ std::function<void(std::size_t)> token_progress(const TokenizerTraining& options
   };
 }
 
-std::shared_ptr<const Tokenizer> characters(const LineSource& lines, const TokenizerTraining& from,
-                                            ThreadPool* pool) {
+using Trained = std::shared_ptr<const Tokenizer>;
+
+Trained characters(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<CharacterTrainingOptions>(from);
   options.characters = from.alphabet;
   return train_characters(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> whole_words(const LineSource& lines, const TokenizerTraining& from,
-                                             ThreadPool* pool) {
+Trained whole_words(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordTrainingOptions>(from);
   options.words = word_rule(from, {WordRule::signs, WordRule::spaces, WordRule::bert});
   return train_words(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> word_piece(const LineSource& lines, const TokenizerTraining& from,
-                                            ThreadPool* pool) {
+Trained word_piece(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordPieceTrainingOptions>(from);
   options.alphabet = from.alphabet;
   options.continuing_prefix = from.continuing_prefix;
@@ -87,8 +86,7 @@ std::shared_ptr<const Tokenizer> word_piece(const LineSource& lines, const Token
   return train_word_piece(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> bpe(const LineSource& lines, const TokenizerTraining& from,
-                                     ThreadPool* pool) {
+Trained bpe(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<BpeTrainingOptions>(from);
   options.max_token_length = from.max_piece_length;
   options.alphabet = from.type == "bpe" ? Alphabet::characters : Alphabet::bytes;
@@ -98,8 +96,7 @@ std::shared_ptr<const Tokenizer> bpe(const LineSource& lines, const TokenizerTra
   return train_bpe(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> unigram(const LineSource& lines, const TokenizerTraining& from,
-                                         ThreadPool* pool) {
+Trained unigram(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<UnigramTrainingOptions>(from);
   options.alphabet = from.alphabet;
   if (from.max_piece_length > 0)
@@ -109,7 +106,7 @@ std::shared_ptr<const Tokenizer> unigram(const LineSource& lines, const Tokenize
   return train_unigram(lines, options, pool);
 }
 
-using Train = std::shared_ptr<const Tokenizer> (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
+using Train = Trained (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
 constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},         {"bpe", bpe},
                                                        {"wordpiece", word_piece}, {"unigram", unigram},
                                                        {"word", whole_words},     {"char", characters}};
