@@ -107,12 +107,16 @@ void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t col
 
 namespace {
 
-// Return the inputs of the rows [begin, end).
-CrossEntropyRows rows_of(const CrossEntropyRows& all, std::int64_t begin, std::int64_t end) {
-  CrossEntropyRows part = all;
-  part.rows = end - begin;
-  part.logits += begin * all.classes, part.targets += begin;
-  return part;
+// Call body(part, begin) for parts of the rows of `all`, each with the inputs of its rows and their first
+// index.
+template <class Body>
+void for_parts(ThreadPool& pool, const CrossEntropyRows& all, Body&& body) {
+  for_rows(pool, all.rows, all.classes, [&](std::int64_t begin, std::int64_t end) {
+    CrossEntropyRows part = all;
+    part.rows = end - begin;
+    part.logits += begin * all.classes, part.targets += begin;
+    body(part, begin);
+  });
 }
 
 }  // namespace
@@ -122,8 +126,7 @@ void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* ta
                    float* lse) {
   const SoftmaxTable& table = dispatch_softmax_table();
   const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
-  for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part = rows_of(all, begin, end);
+  for_parts(pool, all, [&](CrossEntropyRows& part, std::int64_t begin) {
     part.loss = loss + begin;
     part.lse = lse + begin;
     table.cross_entropy(part);
@@ -136,8 +139,7 @@ void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* 
                             float* logits_gradient) {
   const SoftmaxTable& table = dispatch_softmax_table();
   const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
-  for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part = rows_of(all, begin, end);
+  for_parts(pool, all, [&](CrossEntropyRows& part, std::int64_t begin) {
     part.known_lse = lse + begin;
     part.factor = factor;
     part.gradient = logits_gradient + begin * classes;
