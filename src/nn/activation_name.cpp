@@ -10,15 +10,13 @@ namespace {
 
 using kernels::Activation;
 
-constexpr std::pair<const char*, Activation> kNames[] = {
-    {"relu", Activation::relu},
-    {"gelu", Activation::gelu},
-    {"gelu_tanh", Activation::gelu_tanh},
-    {"silu", Activation::silu},
-    {"tanh", Activation::tanh},
-    {"sigmoid", Activation::sigmoid},
-    {"quick_gelu", Activation::quick_gelu},
-};
+constexpr std::pair<const char*, Activation> kNames[] = {{"relu", Activation::relu},
+                                                         {"gelu", Activation::gelu},
+                                                         {"gelu_tanh", Activation::gelu_tanh},
+                                                         {"silu", Activation::silu},
+                                                         {"tanh", Activation::tanh},
+                                                         {"sigmoid", Activation::sigmoid},
+                                                         {"quick_gelu", Activation::quick_gelu}};
 
 }  // namespace
 

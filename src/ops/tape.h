@@ -126,7 +126,6 @@ class Tape {
     explicit Segment(Tape& tape);
     ~Segment();
     Segment(const Segment&) = delete;
-    Segment& operator=(const Segment&) = delete;
     Var kept(Var value);  // return a copy of `value` that stays valid after the segment
     // run the backward functions of the segment's nodes; `from` receives the gradient of `out`
     void backward(Var from, Var out);
