@@ -83,7 +83,7 @@ class REGARD_API Error : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
-  void compose();
+  Error& compose();  // set text_
   ErrorKind kind_;
   std::string message_, found_, expected_, remedy_, text_;
   Place place_;

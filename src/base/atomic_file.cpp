@@ -8,12 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdio>
 #include <utility>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 
 namespace regard::base {
 namespace {
@@ -48,10 +48,8 @@ bool is_link_to_open_file(const std::filesystem::path& link) {
 
 // Return the descriptor of this process that the link refers to, or -1.
 int descriptor_of(const std::filesystem::path& link) {
-  const std::string name = link.filename().string();
-  int descriptor = -1;
-  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), descriptor);
-  if (failure != std::errc() || end != name.data() + name.size() || descriptor < 0) return -1;
+  const int descriptor = parse_number<int>(link.filename().string()).value_or(-1);
+  if (descriptor < 0) return -1;
   struct stat open {
   }, named{};
   const bool same = ::fstat(descriptor, &open) == 0 && ::stat(link.c_str(), &named) == 0 &&

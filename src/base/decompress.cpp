@@ -92,9 +92,8 @@ class ZstdDecompressor : public Decompressor {
 };
 #endif
 
-[[noreturn, maybe_unused]] void refuse_without_library(const std::string& file, const std::string& format,
-                                                       const std::string& library,
-                                                       const std::string& program) {
+[[noreturn]] void refuse_without_library(const std::string& file, const std::string& format,
+                                         const std::string& library, const std::string& program) {
   throw file_error(file, "the file is compressed with " + format + ", and this build cannot decompress it")
       .remedy("Decompress it first with " + program + ", or build regard with " + library);
 }
@@ -120,20 +119,14 @@ std::optional<Compression> compression_of(std::string_view first) noexcept {
 }
 
 std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file) {
-  if (compression == Compression::gzip) {
 #if REGARD_HAVE_ZLIB
-    return std::make_unique<GzipDecompressor>(file);
-#else
-    refuse_without_library(file, "gzip", "zlib", "gunzip");
+  if (compression == Compression::gzip) return std::make_unique<GzipDecompressor>(file);
 #endif
-  }
-  if (compression == Compression::zstd) {
 #if REGARD_HAVE_ZSTD
-    return std::make_unique<ZstdDecompressor>(file);
-#else
-    refuse_without_library(file, "zstd", "libzstd", "unzstd");
+  if (compression == Compression::zstd) return std::make_unique<ZstdDecompressor>(file);
 #endif
-  }
+  if (compression == Compression::gzip) refuse_without_library(file, "gzip", "zlib", "gunzip");
+  if (compression == Compression::zstd) refuse_without_library(file, "zstd", "libzstd", "unzstd");
   return nullptr;
 }
 

@@ -19,29 +19,25 @@ Error::Error(ErrorKind kind, std::string message, Place place)
 
 Error& Error::at(Place place) {
   place_ = std::move(place);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::found(std::string text) {
   found_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::expected(std::string text) {
   expected_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
 Error& Error::remedy(std::string text) {
   remedy_ = std::move(text);
-  compose();
-  return *this;
+  return compose();
 }
 
-void Error::compose() {
+Error& Error::compose() {
   text_.clear();
   if (!place_.file.empty()) {
     text_ += base::printable(place_.file);
@@ -58,28 +54,14 @@ void Error::compose() {
     text_ += ")";
   }
   if (!remedy_.empty()) text_ += ". " + base::printable(remedy_);
+  return *this;
 }
 
 const char* name_of(ErrorKind kind) noexcept {
-  switch (kind) {
-    case ErrorKind::usage:
-      return "usage";
-    case ErrorKind::invalid_input:
-      return "invalid_input";
-    case ErrorKind::bad_file:
-      return "bad_file";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::numeric:
-      return "numeric";
-    case ErrorKind::cancelled:
-      return "cancelled";
-    case ErrorKind::resource_exhausted:
-      return "resource_exhausted";
-    case ErrorKind::internal:
-      break;
-  }
-  return "internal";
+  constexpr const char* kNames[] = {"usage",   "invalid_input", "bad_file",           "io",
+                                    "numeric", "cancelled",     "resource_exhausted", "internal"};
+  const auto at = static_cast<std::size_t>(kind);
+  return at < std::size(kNames) ? kNames[at] : "internal";
 }
 
 Error usage_error(std::string message) {

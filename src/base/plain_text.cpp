@@ -26,4 +26,16 @@ std::string normalize_whitespace(std::string_view text) {
   return clean;
 }
 
+std::string html_escaped(std::string_view text, bool quotes) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char& c : text)
+    escaped += c == '&'             ? "&amp;"
+               : c == '<'           ? "&lt;"
+               : c == '>'           ? "&gt;"
+               : c == '"' && quotes ? "&quot;"
+                                    : std::string_view(&c, 1);
+  return escaped;
+}
+
 }  // namespace regard::base

@@ -27,6 +27,17 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) noexce
 // no-break or ideographic space) between words is kept.
 std::string normalize_whitespace(std::string_view text);
 
+// Return the part of `rest` before the first `mark`, and remove the part and the mark from `rest`.
+constexpr std::string_view take_part(std::string_view& rest, char mark) noexcept {
+  const std::size_t at = rest.find(mark);
+  const std::string_view part = rest.substr(0, at);
+  rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + 1);
+  return part;
+}
+
+// Return the text with &, < and > escaped for HTML and XML; with `quotes`, also the double quote.
+std::string html_escaped(std::string_view text, bool quotes = false);
+
 // Convert to lower case as the Unicode standard defines it; ill-formed parts become U+FFFD.
 inline std::string lower_case(std::string_view text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "base/parse_number.h"
 #include "base/progress.h"
 #include "cli/bad_lines.h"
 #include "cli/output.h"
@@ -165,13 +165,12 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
     rest.remove_prefix(std::min(rest.find_first_not_of(" ,\t"), rest.size()));
     if (rest.empty()) return ids;
     const std::string_view word = rest.substr(0, rest.find_first_of(" ,\t"));
-    std::int32_t id = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (error != std::errc() || end != word.data() + word.size())
+    const auto id = parse_number<std::int32_t>(word);
+    if (!id)
       throw Error(ErrorKind::invalid_input, "invalid token id", {place})
           .found(std::string(word.substr(0, 20)))
           .expected("an integer of at least 0");
-    ids.push_back(id);
+    ids.push_back(*id);
     rest.remove_prefix(word.size());
   }
 }

@@ -34,17 +34,12 @@ CorpusReader::CorpusReader(CorpusOptions options)
 bool CorpusReader::next(std::vector<std::string>& texts) {
   texts.resize(width_);
   while (table_.next(row_)) {
-    bool readable = true;
-    try {
+    const bool readable = table_.report().read_or_skip(options_.malformed, row_, [&] {
       for (std::size_t i = 0; i < width_; ++i) {
         texts[i] = row_.text(i);
         if (options_.normalize_whitespace) texts[i] = normalize_whitespace(texts[i]);
       }
-    } catch (const Error& error) {
-      if (options_.malformed != Faulty::skip || error.kind() != ErrorKind::bad_file) throw;
-      table_.report().skip(SkipReason::malformed, row_.place(), error.message());
-      readable = false;
-    }
+    });
     if (readable && keep(texts)) return true;
     --table_.report().records;
   }

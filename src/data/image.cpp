@@ -86,6 +86,12 @@ std::uint8_t scaled(std::int64_t value, std::int64_t most) {
 
 }  // namespace
 
+Error unreadable_format(const std::string& file, const std::string& format, const std::string& library,
+                        const std::string& other) {
+  return file_error(file, "this build cannot read " + format)
+      .remedy("Build with " + library + " installed, or convert the image to " + other);
+}
+
 Image blank_image(std::int64_t height, std::int64_t width, const std::string& file,
                   std::int64_t most_pixels) {
   if (height < 1 || width < 1 || height > kLongestSide || width > kLongestSide ||

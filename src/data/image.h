@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "regard/error.h"
+
 namespace regard::data {
 
 struct Image {
@@ -53,6 +55,11 @@ Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t 
 Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 std::vector<Image> decode_idx(std::string_view bytes, const std::string& file);
+
+// Return the error for a format that this build cannot read, because it lacks `library`. `other` is a format
+// to which the image can be converted.
+Error unreadable_format(const std::string& file, const std::string& format, const std::string& library,
+                        const std::string& other);
 
 // Return a black image of this size. Throws bad_file if the size is empty or too large.
 Image blank_image(std::int64_t height, std::int64_t width, const std::string& file,

@@ -16,7 +16,10 @@
 
 #include <csetjmp>
 
+#endif
+
 namespace regard::data {
+#ifdef REGARD_HAVE_JPEG
 namespace {
 
 constexpr int kExifMarker = JPEG_APP0 + 1;
@@ -111,13 +114,9 @@ Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t 
   if (!read_rows(reader, image, inks)) throw damaged();
   return oriented(std::move(image), orientation);
 }
-
-}  // namespace regard::data
 #else
-namespace regard::data {
 Image decode_jpeg(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read JPEG")
-      .remedy("Build with libjpeg-turbo installed, or convert the image to PPM");
+  throw unreadable_format(file, "JPEG", "libjpeg-turbo", "PPM");
 }
-}  // namespace regard::data
 #endif
+}  // namespace regard::data

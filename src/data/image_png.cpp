@@ -12,7 +12,10 @@
 #include <csetjmp>
 #include <cstring>
 
+#endif
+
 namespace regard::data {
+#ifdef REGARD_HAVE_PNG
 namespace {
 
 struct Source {
@@ -105,13 +108,9 @@ Image decode_png(std::string_view bytes, const std::string& file, std::int64_t m
   if (!read_rows(reader, rows.data())) throw damaged();
   return oriented(std::move(image), orientation_of(reader));
 }
-
-}  // namespace regard::data
 #else
-namespace regard::data {
 Image decode_png(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read PNG")
-      .remedy("Build with libpng installed, or convert the image to PPM");
+  throw unreadable_format(file, "PNG", "libpng", "PPM");
 }
-}  // namespace regard::data
 #endif
+}  // namespace regard::data

@@ -6,7 +6,10 @@
 #ifdef REGARD_HAVE_WEBP
 #include <webp/decode.h>
 
+#endif
+
 namespace regard::data {
+#ifdef REGARD_HAVE_WEBP
 namespace {
 
 // Return the EXIF chunk of the RIFF container; empty if there is none.
@@ -38,13 +41,9 @@ Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t 
     throw file_error(file, "the WebP image is damaged").found("incomplete or invalid pixels");
   return oriented(std::move(image), orientation_of(exif_of(bytes)));
 }
-
-}  // namespace regard::data
 #else
-namespace regard::data {
 Image decode_webp(std::string_view, const std::string& file, std::int64_t) {
-  throw file_error(file, "this build cannot read WebP")
-      .remedy("Build with libwebp installed, or convert the image to PNG");
+  throw unreadable_format(file, "WebP", "libwebp", "PNG");
 }
-}  // namespace regard::data
 #endif
+}  // namespace regard::data

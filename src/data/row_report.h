@@ -37,6 +37,19 @@ class RowReport {
 
   // Count a skipped row.
   void skip(SkipReason reason, Place place, std::string what = "");
+  // Call read(). If it throws bad_file and `malformed` is Faulty::skip, count `row` as malformed and return
+  // false. The type of `row` has a function place().
+  template <class Row, class Read>
+  bool read_or_skip(Faulty malformed, const Row& row, Read&& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      if (malformed != Faulty::skip || error.kind() != ErrorKind::bad_file) throw;
+      skip(SkipReason::malformed, row.place(), error.message());
+      return false;
+    }
+    return true;
+  }
   // Add a report of rows that were read after the rows of this report.
   void add(const RowReport& later);
 

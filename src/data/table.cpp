@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "base/line_reader.h"
+#include "base/parse_number.h"
 #include "data/delimited.h"
 
 namespace regard::data {
 namespace {
 
 std::size_t field_number(const std::string& text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0)
+  const std::size_t number = parse_number<std::size_t>(text).value_or(0);
+  if (number == 0)
     throw usage_error("invalid column").found("'" + text + "'").expected("a name, or a number from 1");
   return number - 1;
 }
@@ -212,7 +211,7 @@ TableReader::Outcome TableReader::read_line(TableRow& row) {
     report_.skip(SkipReason::empty, now.place());
     return Outcome::skipped;
   }
-  try {
+  const bool readable = report_.read_or_skip(options_.malformed, now, [&] {
     if (delimited(options_)) choose_columns();
     start(row, now);
     if (options_.format == TableFormat::jsonl) {
@@ -223,12 +222,8 @@ TableReader::Outcome TableReader::read_line(TableRow& row) {
       row.cells_[0].text = now.text;
       row.cells_[0].present = true;
     }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_file || options_.malformed != Faulty::skip) throw;
-    report_.skip(SkipReason::malformed, now.place(), error.message());
-    return Outcome::skipped;
-  }
-  return Outcome::row;
+  });
+  return readable ? Outcome::row : Outcome::skipped;
 }
 
 void TableReader::read_header() {

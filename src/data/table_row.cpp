@@ -1,8 +1,8 @@
 // Implementation of TableRow: access to the values of a row.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/parse_number.h"
 #include "data/table.h"
 
 namespace regard::data {
@@ -61,30 +61,18 @@ std::vector<std::string> TableRow::words(std::size_t column) const {
   return words;
 }
 
-namespace {
-
-template <class Number>
-bool parse_number(const std::string& text, Number& number) {
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  return error == std::errc() && end == last;
-}
-
-}  // namespace
-
 double TableRow::number(std::size_t column) const {
   const Cell& cell = cells_[column];
-  double number = 0;
-  if (!cell.present || !cell.is_text || !parse_number(cell.text, number) || !std::isfinite(number))
-    throw wrong(column, "a number");
-  return number;
+  const auto number = parse_number<double>(cell.text);
+  if (!cell.present || !cell.is_text || !number || !std::isfinite(*number)) throw wrong(column, "a number");
+  return *number;
 }
 
 std::int64_t TableRow::integer(std::size_t column) const {
   const Cell& cell = cells_[column];
-  std::int64_t number = 0;
-  if (!cell.present || !cell.is_text || !parse_number(cell.text, number)) throw wrong(column, "an integer");
-  return number;
+  const auto number = parse_number<std::int64_t>(cell.text);
+  if (!cell.present || !cell.is_text || !number) throw wrong(column, "an integer");
+  return *number;
 }
 
 }  // namespace regard::data

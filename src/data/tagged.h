@@ -37,8 +37,6 @@ class TaggedReader {
   // Throws usage for an invalid column, io if a file cannot be opened.
   explicit TaggedReader(TaggedOptions options);
   ~TaggedReader();
-  TaggedReader(const TaggedReader&) = delete;
-  TaggedReader& operator=(const TaggedReader&) = delete;
 
   // Read the next sentence. Returns false at the end. Throws bad_file with file and line for a faulty
   // sentence that must not be skipped.

@@ -20,7 +20,6 @@ class StopVote {
   explicit StopVote(Ranks& ranks);
   ~StopVote();
   StopVote(const StopVote&) = delete;
-  StopVote& operator=(const StopVote&) = delete;
 
   // Return true if this rank has a stop request (`here`) or the notice of a stop request on another rank has
   // arrived. Does not wait.

@@ -1,10 +1,10 @@
 #include "evaluate/class_scores.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "metrics/correlation.h"
 
 namespace regard::evaluate {
@@ -46,14 +46,6 @@ RowStatistics of_numbers(const Table& rows,
           }};
 }
 
-// Return the value of a text that is an integer, otherwise nullopt.
-std::optional<std::int32_t> integer(const std::string& text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 double mean_squared_error(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
@@ -66,9 +58,10 @@ std::int32_t class_named(const std::string& label, std::span<const std::string> 
   const auto found = std::find(labels.begin(), labels.end(), label);
   if (found != labels.end()) return static_cast<std::int32_t>(found - labels.begin());
   // If the names of the labels are numbers, such as "1" to "5", a number of the data is a name.
-  const bool named_by_numbers = std::any_of(
-      labels.begin(), labels.end(), [](const std::string& name) { return integer(name).has_value(); });
-  if (const auto number = integer(label);
+  const bool named_by_numbers = std::any_of(labels.begin(), labels.end(), [](const std::string& name) {
+    return parse_number<std::int32_t>(name).has_value();
+  });
+  if (const auto number = parse_number<std::int32_t>(label);
       number && !named_by_numbers && *number >= 0 && *number < static_cast<std::int32_t>(labels.size()))
     return *number;
   std::string names;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/json.h"
+#include "base/parse_number.h"
 #include "formats/weights.h"
 
 namespace regard::formats {
@@ -24,11 +24,8 @@ constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
 
 // Parse the step from a folder's name: decimal digits without leading zeros.
 std::optional<std::int64_t> step_of(const std::string& name) {
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (error != std::errc() || end != name.data() + name.size() || std::to_string(step) != name)
-    return std::nullopt;
-  return step < 0 ? std::nullopt : std::optional(step);
+  const auto step = parse_number<std::int64_t>(name);
+  return step && *step >= 0 && std::to_string(*step) == name ? step : std::nullopt;
 }
 
 // Return true if the name, or both parts of FOLDER/NAME, are plain file names without a leading dot. Names

@@ -47,11 +47,10 @@ struct SchedulerLimits {
   void check() const;  // throws usage if a limit is invalid
 };
 
-// Receives tokens and results. Its functions are called by step(), on the thread of step(), and must not call
-// the scheduler.
-class Listener {
+// Receives the tokens of requests or sessions.
+class TokenListener {
  public:
-  virtual ~Listener() = default;
+  virtual ~TokenListener() = default;
   // Report a new token of independent sequence `sequence`, except the last one, which is reported only by
   // finished(). Not called for beam searches, because they may still drop tokens.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
@@ -62,6 +61,12 @@ class Listener {
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
+};
+
+// Receives tokens and results. Its functions are called by step(), on the thread of step(), and must not call
+// the scheduler.
+class Listener : public TokenListener {
+ public:
   // Report a step of a beam search. Called before finished() of the same step.
   virtual void beams(std::uint64_t id, const BeamStep& step) { (void)id, (void)step; }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;

@@ -38,17 +38,8 @@ std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limi
 // The functions of a listener are called by step(), on the thread of step(), after the model has run. The
 // last call for a session is exactly one of finished(), cancelled() and failed(). An exception thrown by a
 // callback propagates out of step(); the next step() continues with the following callback.
-class SessionListener {
+class SessionListener : public TokenListener {
  public:
-  virtual ~SessionListener() = default;
-  // Called like Listener::token(): the last token of a sequence is reported only by finished().
-  virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
-    (void)id, (void)sequence, (void)token;
-  }
-  // Called like Listener::chosen().
-  virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
-    (void)id, (void)sequence, (void)choice;
-  }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   virtual void cancelled(std::uint64_t id) { (void)id; }
   // called if the session failed; the other sessions continue

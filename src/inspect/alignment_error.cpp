@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/line_reader.h"
+#include "base/parse_number.h"
 #include "base/placed.h"
 #include "inspect/attention_view.h"
 #include "inspect/capture.h"
@@ -47,10 +47,8 @@ std::vector<std::int64_t> words_of_tokens(const text::Tokenizer& tokenizer,
 }
 
 std::int64_t word_index(std::string_view digits, std::string_view link) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
-      !std::in_range<std::int32_t>(value) || value < 0)
+  const std::int32_t value = parse_number<std::int32_t>(digits).value_or(-1);
+  if (value < 0)
     throw input_error("invalid link of an alignment")
         .found("'" + std::string(link) + "'")
         .expected("SOURCE-TARGET for a sure link, SOURCEpTARGET for a possible one, as in 0-1 2p0");

@@ -154,27 +154,9 @@ class Summary {
 }  // namespace
 
 const char* name_of(Pattern pattern) noexcept {
-  switch (pattern) {
-    case Pattern::previous:
-      return "previous";
-    case Pattern::next:
-      return "next";
-    case Pattern::same:
-      return "same";
-    case Pattern::same_word:
-      return "same word";
-    case Pattern::first:
-      return "first";
-    case Pattern::special:
-      return "special";
-    case Pattern::diagonal:
-      return "diagonal";
-    case Pattern::spread:
-      return "spread";
-    case Pattern::content:
-      break;
-  }
-  return "content";
+  constexpr const char* kNames[] = {"previous", "next",     "same",   "same word", "first",
+                                    "special",  "diagonal", "spread", "content"};
+  return kNames[static_cast<std::size_t>(pattern)];
 }
 
 void choose_pattern(HeadSummary& summary) {

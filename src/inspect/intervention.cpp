@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/parse_number.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
@@ -101,21 +102,12 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 std::int64_t number_of(std::string_view text, std::string_view what) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 ||
-      !std::in_range<std::int32_t>(value))
+  const std::int32_t value = parse_number<std::int32_t>(text).value_or(-1);
+  if (value < 0)
     throw usage_error("invalid list of " + std::string(what))
         .found("'" + std::string(text) + "'")
         .expected("numbers from 0 and ranges, separated by commas, as in 0,3-5");
   return value;
-}
-
-std::string_view part_before(std::string_view& rest, char mark) {
-  const std::size_t at = rest.find(mark);
-  const std::string_view part = rest.substr(0, at);
-  rest = at == rest.npos ? std::string_view() : rest.substr(at + 1);
-  return part;
 }
 
 // Split a list at the commas outside of brackets.
@@ -146,7 +138,7 @@ Site site_of(const std::string& text) {
   const std::size_t bracket = rest.find('[');
   std::string_view name = rest.substr(0, bracket);
   site.point = std::string(name);
-  while (!name.empty()) parts.push_back(part_before(name, '.'));
+  while (!name.empty()) parts.push_back(take_part(name, '.'));
   const bool side = !parts.empty() && (parts[0] == "encoder" || parts[0] == "decoder");
   if (bracket != rest.npos) {
     if (!text.ends_with(']') || parts.size() < 2)
@@ -177,20 +169,18 @@ Site site_of(const std::string& text) {
 std::vector<std::int32_t> ids_of(std::string_view text, std::string_view key) {
   std::vector<std::int32_t> ids;
   while (!text.empty()) {
-    ids.push_back(static_cast<std::int32_t>(number_of(part_before(text, ','), key)));
+    ids.push_back(static_cast<std::int32_t>(number_of(take_part(text, ','), key)));
   }
   return ids;
 }
 
 double factor_of(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
-      !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())))
+  const auto value = parse_number<double>(text);
+  if (!value || !(std::abs(*value) <= static_cast<double>(std::numeric_limits<float>::max())))
     throw usage_error("invalid factor of an intervention")
         .found("by=" + text)
         .expected("a finite number of single precision, as in by=0.5");
-  return value;
+  return *value;
 }
 
 void check_keys(const ActionRule& rule, const Fields& fields, std::string_view text) {
@@ -277,9 +267,9 @@ Positions Positions::parse(std::string_view text, std::string_view what) {
   Positions out;
   if (text.empty() || text.ends_with(',')) number_of("", what);  // throws usage for a trailing comma
   while (!text.empty()) {
-    std::string_view last = part_before(text, ',');
+    std::string_view last = take_part(text, ',');
     const bool range = last.find('-') != last.npos;
-    const std::int64_t first = number_of(part_before(last, '-'), what);
+    const std::int64_t first = number_of(take_part(last, '-'), what);
     out.ranges.push_back({first, range ? number_of(last, what) : first});
     if (out.ranges.back().last < first)
       throw usage_error("invalid list of " + std::string(what))

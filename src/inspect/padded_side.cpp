@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "regard/error.h"
+#include "tensor/transposed.h"
 
 namespace regard::inspect {
 namespace {
@@ -56,13 +57,6 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
     mask[i] = static_cast<std::uint8_t>(given[i]);
   }
   return mask;
-}
-
-Tensor transposed(const Tensor& matrix) {
-  Tensor to = Tensor::empty({matrix.columns(), matrix.rows()});
-  for (std::int64_t r = 0; r < matrix.rows(); ++r)
-    for (std::int64_t c = 0; c < matrix.columns(); ++c) to.row(c)[r] = matrix.row(r)[c];
-  return to;
 }
 
 // Return the positions that are used if position_ids is missing.

@@ -220,15 +220,8 @@ bool is_multi_label(Network& model) {
 }
 
 const char* input_name(Network& model) {
-  switch (model.input_spec().kind) {
-    case InputKind::pixels:
-      return "image";
-    case InputKind::features:
-      return "sound";
-    case InputKind::tokens:
-      break;
-  }
-  return "text";
+  constexpr const char* kNames[] = {"text", "sound", "image"};  // in the order of InputKind
+  return kNames[static_cast<std::size_t>(model.input_spec().kind)];
 }
 
 std::int32_t StudyExample::label() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "inspect/heat_map.h"
 
@@ -105,26 +106,10 @@ double draw_legend(SvgWriter& svg, double x, double y) {
 }  // namespace
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // XML does not allow control characters, even if they are escaped.
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
+  std::string out = html_escaped(text, true);
+  // XML does not allow control characters, even if they are escaped.
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') c = ' ';
   return out;
 }
 

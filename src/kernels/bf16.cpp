@@ -141,11 +141,7 @@ class Bf16Product {
  private:
   template <class Body>
   void for_each(std::int64_t tasks, Body&& body) {
-    if (threads_ > 1 && tasks > 1) {
-      pool_.parallel_for(tasks, body);
-    } else {
-      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
-    }
+    for_tasks(pool_, threads_ > 1, caller_, tasks, body);
   }
 
   // Choose the number of rows per task: as many as fit into the L2 cache, but few enough that every thread
@@ -235,15 +231,8 @@ const Bf16Table& bf16_functions() {
 }
 
 std::string_view name_of(Bf16Path path) {
-  switch (path) {
-    case Bf16Path::emulated:
-      return "emulated";
-    case Bf16Path::avx512_bf16:
-      return "avx512_bf16";
-    case Bf16Path::amx_bf16:
-      return "amx_bf16";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"emulated", "avx512_bf16", "amx_bf16"};
+  return kNames[static_cast<std::size_t>(path)];
 }
 
 const std::vector<Bf16Path>& bf16_paths() {

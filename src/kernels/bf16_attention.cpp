@@ -41,7 +41,14 @@ struct HeadTask {
     row.draws = draws;
     row.threshold = dropout->threshold, row.kept = dropout->kept;
   }
-  std::int64_t group() const { return problem.heads / problem.kv_heads; }
+  // Call body(head, queries) for each head of the group and each block of `step` queries.
+  template <class Body>
+  void for_query_blocks(std::int64_t step, Body&& body) const {
+    const std::int64_t group = problem.heads / problem.kv_heads;
+    for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
+      for (std::int64_t begin = 0; begin < sequence.queries; begin += step)
+        body(head, Range{begin, std::min(begin + step, sequence.queries)});
+  }
   // Return the number of keys, counted from the first, that query i may attend to.
   std::int64_t keys_of(std::int64_t i) const {
     if (!problem.causal) return sequence.keys;
@@ -101,11 +108,8 @@ class ForwardHead {
   void run(const HeadTask& task) {
     keys_.pack(task.path, task.keys_as_columns());
     values_.pack(task.path, task.values_as_steps());
-    const std::int64_t step = forward_rows(task.sequence.keys);
-    for (std::int64_t head = 0; head < task.group(); ++head)
-      for (std::int64_t begin = 0; begin < task.sequence.queries; begin += step)
-        rows(task, task.kv_head * task.group() + head,
-             {begin, std::min(begin + step, task.sequence.queries)});
+    task.for_query_blocks(forward_rows(task.sequence.keys),
+                          [&](std::int64_t head, Range queries) { rows(task, head, queries); });
   }
 
  private:
@@ -182,10 +186,8 @@ class BackwardHead {
     keys_.pack(task.path, task.keys_as_columns());
     key_steps_.pack(task.path, task.keys_as_steps());
     values_.pack(task.path, task.values_as_columns());
-    for (std::int64_t head = 0; head < task.group(); ++head)
-      for (std::int64_t begin = 0; begin < task.sequence.queries; begin += kBackwardRows)
-        rows(task, task.kv_head * task.group() + head,
-             {begin, std::min(begin + kBackwardRows, task.sequence.queries)});
+    task.for_query_blocks(kBackwardRows,
+                          [&](std::int64_t head, Range queries) { rows(task, head, queries); });
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
 #include "kernels/int8.h"
+#include "kernels/partition.h"
 #include "kernels/runs.h"
 #include "regard/error.h"
 
@@ -60,11 +61,7 @@ class Product {
  private:
   template <class Body>
   void for_each(std::int64_t tasks, Body&& body) {
-    if (threads_ > 1 && tasks > 1) {
-      pool_.parallel_for(tasks, body);
-    } else {
-      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
-    }
+    for_tasks(pool_, threads_ > 1, caller_, tasks, body);
   }
 
   // Call `body` for each block of k, and once if k = 0, so that C is written.

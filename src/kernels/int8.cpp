@@ -109,11 +109,7 @@ class Int8Product {
  private:
   template <class Body>
   void for_each(std::int64_t tasks, bool shared, Body&& body) {
-    if (shared && threads_ > 1 && tasks > 1) {
-      pool_.parallel_for(tasks, body);
-    } else {
-      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
-    }
+    for_tasks(pool_, shared && threads_ > 1, caller_, tasks, body);
   }
 
   // Return the worker's buffer of sums. The scratch memory of the calling thread (worker caller_) starts with

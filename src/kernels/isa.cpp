@@ -75,15 +75,8 @@ std::atomic<Isa>& chosen() {
 }  // namespace
 
 std::string_view name_of(Isa isa) {
-  switch (isa) {
-    case Isa::neon:
-      return "neon";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"neon", "avx2", "avx512"};
+  return kNames[static_cast<std::size_t>(isa)];
 }
 
 const std::vector<Isa>& available() {

@@ -30,6 +30,17 @@ void for_elements(ThreadPool& pool, std::int64_t count, Body&& body) {
   for_rows(pool, count, 1, body);
 }
 
+// Call body(task, worker) for each task: on the threads of the pool if `parallel`, otherwise in order on the
+// calling thread, which is `caller` in the pool.
+template <class Body>
+void for_tasks(ThreadPool& pool, bool parallel, int caller, std::int64_t tasks, Body&& body) {
+  if (parallel && tasks > 1) {
+    pool.parallel_for(tasks, body);
+  } else {
+    for (std::int64_t task = 0; task < tasks; ++task) body(task, caller);
+  }
+}
+
 // Return the number of rows per partial sum of a weight gradient. There are at most 64 partial sums.
 inline std::int64_t rows_per_partial_sum(std::int64_t rows) {
   return std::max<std::int64_t>(32, (rows + 63) / 64);

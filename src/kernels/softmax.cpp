@@ -105,18 +105,28 @@ void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t col
   });
 }
 
+namespace {
+
+// Call body(part, begin) for parts of the rows of `all`, each with the inputs of its rows and their first
+// index.
+template <class Body>
+void for_parts(ThreadPool& pool, const CrossEntropyRows& all, Body&& body) {
+  for_rows(pool, all.rows, all.classes, [&](std::int64_t begin, std::int64_t end) {
+    CrossEntropyRows part = all;
+    part.rows = end - begin;
+    part.logits += begin * all.classes, part.targets += begin;
+    body(part, begin);
+  });
+}
+
+}  // namespace
+
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse) {
   const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part;
-    part.rows = end - begin;
-    part.classes = classes;
-    part.logits = logits + begin * classes;
-    part.targets = targets + begin;
-    part.label_smoothing = label_smoothing;
-    part.ignore_index = ignore_index;
+  const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
+  for_parts(pool, all, [&](CrossEntropyRows& part, std::int64_t begin) {
     part.loss = loss + begin;
     part.lse = lse + begin;
     table.cross_entropy(part);
@@ -128,14 +138,8 @@ void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* 
                             float label_smoothing, std::int32_t ignore_index, float factor,
                             float* logits_gradient) {
   const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, classes, [&](std::int64_t begin, std::int64_t end) {
-    CrossEntropyRows part;
-    part.rows = end - begin;
-    part.classes = classes;
-    part.logits = logits + begin * classes;
-    part.targets = targets + begin;
-    part.label_smoothing = label_smoothing;
-    part.ignore_index = ignore_index;
+  const CrossEntropyRows all{rows, classes, logits, targets, label_smoothing, ignore_index};
+  for_parts(pool, all, [&](CrossEntropyRows& part, std::int64_t begin) {
     part.known_lse = lse + begin;
     part.factor = factor;
     part.gradient = logits_gradient + begin * classes;

@@ -145,9 +145,7 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
 
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options) {
-  std::vector<std::vector<std::string>> sets;
-  for (const std::string& reference : references) sets.push_back({reference});
-  return corpus_bleu(std::span(&hypothesis, 1), sets, options);
+  return corpus_bleu(std::span(&hypothesis, 1), sets_of(references), options);
 }
 
 std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,

@@ -156,9 +156,7 @@ double chrf_of(std::span<const double> sums, const ChrfOptions& options) {
 
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
                      const ChrfOptions& options) {
-  std::vector<std::vector<std::string>> sets;
-  for (const std::string& reference : references) sets.push_back({reference});
-  return corpus_chrf(std::span(&hypothesis, 1), sets, options);
+  return corpus_chrf(std::span(&hypothesis, 1), sets_of(references), options);
 }
 
 std::string chrf_name(const ChrfOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/names.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
@@ -137,8 +138,7 @@ const char* name_of(MetricTokenizer tokenizer) noexcept {
 }
 
 MetricTokenizer metric_tokenizer_named(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return static_cast<MetricTokenizer>(i);
+  if (const auto known = enumerator_named<MetricTokenizer>(kNames, name)) return *known;
   throw usage_error("no tokenizer for metrics has the name \"" + name + "\"")
       .expected("13a, intl, char, zh or none");
 }
@@ -227,6 +227,12 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
       throw usage_error("the numbers of hypotheses and references differ")
           .found(std::to_string(set.size()) + " references")
           .expected(std::to_string(hypotheses) + " references, one for each hypothesis");
+}
+
+std::vector<std::vector<std::string>> sets_of(std::span<const std::string> references) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& reference : references) sets.push_back({reference});
+  return sets;
 }
 
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line) {

@@ -58,6 +58,8 @@ class WordNumbers {
 
 // Throw usage if there is no reference set, or if the number of lines of a set is not `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
+// Return the reference sets of a single line: one set for each of its references.
+std::vector<std::vector<std::string>> sets_of(std::span<const std::string> references);
 // Return the references of one line: references[r][line] for each r.
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);
 

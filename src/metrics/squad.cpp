@@ -45,18 +45,9 @@ std::u32string without_articles(std::u32string_view text) {
 std::vector<std::u32string> answer_words(std::string_view answer) {
   std::u32string text = utf8::lower(utf8::code_points(answer));
   std::erase_if(text, is_ascii_punctuation);
-  std::vector<std::u32string> words;
-  bool inside = false;
-  for (const char32_t c : without_articles(text)) {
-    if (utf8::is_space(c)) {
-      inside = false;
-      continue;
-    }
-    if (!inside) words.emplace_back();
-    inside = true;
-    words.back() += c;
-  }
-  return words;
+  text = without_articles(text);
+  const std::vector<std::u32string_view> words = split_words(text);
+  return {words.begin(), words.end()};
 }
 
 double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std::u32string>& truth) {

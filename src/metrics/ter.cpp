@@ -118,9 +118,7 @@ double ter_of(std::span<const double> sums) {
 
 TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
                       const TerOptions& options) {
-  std::vector<std::vector<std::string>> sets;
-  for (const std::string& reference : references) sets.push_back({reference});
-  return corpus_ter(std::span(&hypothesis, 1), sets, options);
+  return corpus_ter(std::span(&hypothesis, 1), sets_of(references), options);
 }
 
 std::string ter_signature(const TerOptions& options, std::size_t references) {

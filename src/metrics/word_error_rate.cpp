@@ -6,24 +6,16 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "metrics/metric_text.h"
 
 namespace regard::metrics {
 namespace {
 
 // Return the words of `text`, each as a string of code points.
 std::vector<std::u32string> words_of(const std::string& text) {
-  std::vector<std::u32string> words;
-  bool within = false;
-  for (const char32_t point : utf8::code_points(text)) {
-    if (utf8::is_space(point)) {
-      within = false;
-      continue;
-    }
-    if (!within) words.emplace_back();
-    within = true;
-    words.back() += point;
-  }
-  return words;
+  const std::u32string all = utf8::code_points(text);
+  const std::vector<std::u32string_view> words = split_words(all);
+  return {words.begin(), words.end()};
 }
 
 std::u32string characters_of(const std::string& text) {

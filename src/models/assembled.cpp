@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "models/check_memory.h"
+#include "models/pass_locks.h"
 #include "models/stack.h"
 #include "nn/cache.h"
 #include "ops/check.h"
@@ -69,14 +70,14 @@ class Assembled : public Network {
 
   Var encode(Tape& tape, const InputBatch& source) override {
     if (!encoder_) throw without_part("encoder");
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     input_.kind == InputKind::tokens ? check_batch(source) : check_values(source);
     return encoder_->forward(tape, source, nullptr, nullptr);
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
     if (!decoder_) throw without_part("decoder");
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     check_batch(target);
     if (cache == nullptr) {
       if (kind() == ModelKind::encoder_decoder) check_memory(memory, target.shape.sequences());
@@ -95,14 +96,14 @@ class Assembled : public Network {
   std::int64_t labels() const override { return architecture_.head.out; }
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
     if (output() == Output::none) throw without_part("output head");
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return pooling_ ? pooling_->forward(tape, hidden, shape) : head_->forward(tape, hidden, shape);
   }
 
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) override {
     if (!has_pooler()) return Network::pooled(tape, hidden, shape);
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return (pooler_ ? pooler_ : head_)->pooled(tape, hidden, shape);
   }
   std::vector<Parameter*> pooler_parameters() override {
@@ -131,14 +132,14 @@ class Assembled : public Network {
 
   Var logits(Tape& tape, Var hidden) override {
     check_vocabulary();
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return head_->forward(tape, hidden, {});
   }
 
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
            float factor) override {
     check_vocabulary();
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return head_->loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
@@ -165,14 +166,6 @@ class Assembled : public Network {
   }
 
  private:
-  // The locks of a forward pass: the model's mutex, because a pass may replace position tables and packed
-  // weights, and the thread pool's lock, so that the kernels need not lock the pool.
-  struct Turn {
-    Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
-    std::lock_guard<std::mutex> own;
-    std::unique_lock<std::recursive_mutex> pool;
-  };
-
   // Return the encoder's output, or its projection if the model has memory_projection_. The projection is
   // stored in `room`.
   const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {

@@ -1,5 +1,6 @@
 #include "models/attention_pooling.h"
 
+#include "nn/collect.h"
 #include "nn/multi_head_attention.h"
 #include "ops/attention.h"
 #include "ops/embedding.h"
@@ -81,10 +82,7 @@ Var AttentionPooling::forward(Tape& tape, Var hidden, const Ragged& shape) const
 
 void AttentionPooling::collect(std::vector<Parameter*>& parameters) const {
   parameters.push_back(probe_.get());
-  joint_->collect(parameters);
-  output_->collect(parameters);
-  norm_->collect(parameters);
-  feed_forward_->collect(parameters);
+  nn::collect_parts(parameters, joint_, output_, norm_, feed_forward_);
 }
 
 void AttentionPooling::prepare_for_inference(const nn::Preparation& how) const {

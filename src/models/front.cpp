@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/stack.h"
+#include "nn/collect.h"
 #include "nn/convolution.h"
 #include "nn/linear.h"
 #include "ops/add.h"
@@ -65,11 +66,7 @@ class Front : public InputEmbedding {
 
   void collect(std::vector<Parameter*>& parameters) const override {
     for (const auto& layer : layers_) layer->collect(parameters);
-    if (projection_norm_) projection_norm_->collect(parameters);
-    if (projection_) projection_->collect(parameters);
-    if (positions_) positions_->collect(parameters);
-    if (position_layer_) position_layer_->collect(parameters);
-    if (norm_) norm_->collect(parameters);
+    nn::collect_parts(parameters, projection_norm_, projection_, positions_, position_layer_, norm_);
   }
 
   void prepare_for_inference(const nn::Preparation& how) const override {

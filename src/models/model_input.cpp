@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "ops/check.h"
 #include "regard/error.h"
 
 namespace regard::models {
@@ -67,6 +68,15 @@ ModelInput InputSpec::blank() const {
   if (kind == InputKind::features && shape[0] == 0)
     return ModelInput(Tensor::zeros({fewest_frames(), shape[1]}));
   return ModelInput(Tensor::zeros(shape));
+}
+
+void require_text(const InputBatch& batch, const std::string& network) {
+  if (!batch.values.empty()) throw usage_error("expected text input, found features or an image");
+  ops::require_ragged("model", batch.shape, std::ssize(batch.ids));
+  for (std::size_t t = 0; batch.attended != nullptr && t < batch.ids.size(); ++t)
+    if (batch.attended[t] == 0)
+      throw usage_error(network + " cannot skip padding within a sequence")
+          .remedy("Pass sequences without padding");
 }
 
 void InputBuffer::clear() {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "models/check_memory.h"
+#include "models/pass_locks.h"
 #include "models/search_decoder.h"
 #include "models/state_cache.h"
 #include "nn/branch.h"
@@ -60,16 +61,16 @@ class SearchModel : public Network {
   }
 
   Var encode(Tape& tape, const InputBatch& source) override {
-    const Turn turn(*this, tape);
-    check(source);
+    const PassLocks locks(one_pass_, tape);
+    require_text(source, "a recurrent network");
     Var x = embed(tape, source_ ? *source_ : target_, source, "encoder");
     x = encoder_.forward(tape, x, source.shape);
     return nn::show(tape, "encoder", "output", x);
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
-    const Turn turn(*this, tape);
-    check(target);
+    const PassLocks locks(one_pass_, tape);
+    require_text(target, "a recurrent network");
     if (cache != nullptr) return decode_cached(tape, target, memory, *cache);
     check_memory(memory, target.shape.sequences());
     const std::vector<Var> states = decoder_.first_states(tape, memory->hidden, memory->shape);
@@ -78,12 +79,12 @@ class SearchModel : public Network {
 
   Var head(Tape& tape, Var hidden, const Ragged&) override { return logits(tape, hidden); }
   Var logits(Tape& tape, Var hidden) override {
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return projection().logits(tape, hidden);
   }
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
            float factor) override {
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return projection().loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
@@ -109,22 +110,7 @@ class SearchModel : public Network {
   }
 
  private:
-  struct Turn {  // locks held during a pass, as in assembled.cpp
-    Turn(SearchModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
-    std::lock_guard<std::mutex> own;
-    std::unique_lock<std::recursive_mutex> pool;
-  };
-
   const nn::Embedding& projection() const { return projection_ ? *projection_ : target_; }
-
-  static void check(const InputBatch& batch) {
-    if (!batch.values.empty()) throw usage_error("expected text input, found features or an image");
-    ops::require_ragged("model", batch.shape, std::ssize(batch.ids));
-    for (std::size_t t = 0; batch.attended != nullptr && t < batch.ids.size(); ++t)
-      if (batch.attended[t] == 0)
-        throw usage_error("a recurrent network cannot skip padding within a sequence")
-            .remedy("Pass sequences without padding");
-  }
 
   Var embed(Tape& tape, const nn::Embedding& table, const InputBatch& batch, const std::string& point) const {
     if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin(point, batch.shape);

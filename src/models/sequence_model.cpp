@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "models/pass_locks.h"
 #include "models/sequence_body.h"
 #include "models/state_cache.h"
 #include "nn/branch.h"
@@ -59,20 +60,20 @@ class SequenceModel : public Network {
 
   Var encode(Tape& tape, const InputBatch& source) override {
     if (predicts()) throw without_part("encoder");
-    const Turn turn(*this, tape);
-    check(source);
+    const PassLocks locks(one_pass_, tape);
+    require_text(source, "a network without attention");
     return run(tape, source, {});
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory*, Cache* cache) override {
     if (!predicts()) throw without_part("decoder");
-    const Turn turn(*this, tape);
-    check(target);
+    const PassLocks locks(one_pass_, tape);
+    require_text(target, "a network without attention");
     return cache == nullptr ? run(tape, target, {}) : run_cached(tape, target, *cache);
   }
 
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     if (predicts()) return projection().logits(tape, hidden);
     const bool whole = config_.output == Output::sequence_classes;
     Var x = whole ? pool(tape, hidden, shape) : hidden;
@@ -85,13 +86,13 @@ class SequenceModel : public Network {
   }
   Var logits(Tape& tape, Var hidden) override {
     require_vocabulary();
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return projection().logits(tape, hidden);
   }
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
            float factor) override {
     require_vocabulary();
-    const Turn turn(*this, tape);
+    const PassLocks locks(one_pass_, tape);
     return projection().loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
@@ -110,12 +111,6 @@ class SequenceModel : public Network {
   }
 
  private:
-  struct Turn {  // locks held during a pass, as in assembled.cpp
-    Turn(SequenceModel& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
-    std::lock_guard<std::mutex> own;
-    std::unique_lock<std::recursive_mutex> pool;
-  };
-
   static std::unique_ptr<nn::Linear> linear(std::int64_t in, const std::string& name, std::int64_t out) {
     return std::make_unique<nn::Linear>(in, std::vector{nn::LinearPart{name, out, true, kXavier}});
   }
@@ -123,15 +118,6 @@ class SequenceModel : public Network {
   const nn::Embedding& projection() const { return projection_ ? *projection_ : embedding_; }
   void require_vocabulary() const {
     if (!predicts()) throw without_part("output vocabulary");
-  }
-
-  static void check(const InputBatch& batch) {
-    if (!batch.values.empty()) throw usage_error("expected text input, found features or an image");
-    ops::require_ragged("model", batch.shape, std::ssize(batch.ids));
-    for (std::size_t t = 0; batch.attended != nullptr && t < batch.ids.size(); ++t)
-      if (batch.attended[t] == 0)
-        throw usage_error("a network without attention cannot skip padding within a sequence")
-            .remedy("Pass sequences without padding");
   }
 
   Var run(Tape& tape, const InputBatch& batch, const nn::RecurrentStates& states) const {

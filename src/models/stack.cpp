@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "nn/collect.h"
 #include "ops/add.h"
 #include "ops/checkpoint.h"
 #include "ops/dropout.h"
@@ -62,10 +63,7 @@ class TokenEmbedding : public InputEmbedding {
   }
 
   void collect(std::vector<Parameter*>& parameters) const override {
-    if (positions_) positions_->collect(parameters);
-    if (types_) types_->collect(parameters);
-    if (norm_) norm_->collect(parameters);
-    if (projection_) projection_->collect(parameters);
+    nn::collect_parts(parameters, positions_, types_, norm_, projection_);
   }
 
   void prepare_for_inference(const nn::Preparation& how) const override {

@@ -9,6 +9,7 @@
 #include "nn/positions.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
+#include "tensor/transposed.h"
 
 namespace regard::models {
 namespace {
@@ -32,13 +33,6 @@ Tensor gathered(const Tensor& from, const Order& rows, const Order& columns) {
       if (column != kZeros) to.row(r)[c] = from.row(row)[column];
     }
   }
-  return to;
-}
-
-Tensor transposed_matrix(const Tensor& from) {
-  Tensor to = Tensor::empty({from.columns(), from.rows()});
-  for (std::int64_t r = 0; r < from.rows(); ++r)
-    for (std::int64_t c = 0; c < from.columns(); ++c) to.row(c)[r] = from.row(r)[c];
   return to;
 }
 
@@ -138,7 +132,7 @@ class Writer {
   }
   // Add a linear layer whose weight is stored as [in, out].
   void transposed_linear(const std::string& name, const LinearWeights& weights) {
-    add(name + ".weight", transposed_matrix(weights.weight));
+    add(name + ".weight", transposed(weights.weight));
     add(name + ".bias", weights.bias);
   }
   void layer_norm(const std::string& name, const std::string& ours) {

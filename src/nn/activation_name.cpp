@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/names.h"
 #include "regard/error.h"
 
 namespace regard::nn {
@@ -9,24 +10,18 @@ namespace {
 
 using kernels::Activation;
 
-constexpr std::pair<const char*, Activation> kNames[] = {
-    {"relu", Activation::relu},
-    {"gelu", Activation::gelu},
-    {"gelu_tanh", Activation::gelu_tanh},
-    {"silu", Activation::silu},
-    {"tanh", Activation::tanh},
-    {"sigmoid", Activation::sigmoid},
-    {"quick_gelu", Activation::quick_gelu},
-};
+constexpr std::pair<const char*, Activation> kNames[] = {{"relu", Activation::relu},
+                                                         {"gelu", Activation::gelu},
+                                                         {"gelu_tanh", Activation::gelu_tanh},
+                                                         {"silu", Activation::silu},
+                                                         {"tanh", Activation::tanh},
+                                                         {"sigmoid", Activation::sigmoid},
+                                                         {"quick_gelu", Activation::quick_gelu}};
 
 }  // namespace
 
 const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& [name, activation] : kNames) all.emplace_back(name);
-    return all;
-  }();
+  static const std::vector<std::string> names = names_of(kNames);
   return names;
 }
 

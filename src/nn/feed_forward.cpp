@@ -1,5 +1,6 @@
 #include "nn/feed_forward.h"
 
+#include "nn/collect.h"
 #include "ops/bf16_store.h"
 #include "ops/feed_forward.h"
 #include "ops/multiply.h"
@@ -50,9 +51,7 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
 }
 
 void FeedForward::collect(std::vector<Parameter*>& parameters) {
-  if (gate_) gate_->collect(parameters);
-  up_->collect(parameters);
-  down_->collect(parameters);
+  collect_parts(parameters, gate_, up_, down_);
 }
 
 void FeedForward::prepare_for_inference(const Preparation& how) {

@@ -10,7 +10,6 @@ struct ActivationNode : Tape::Node {
   Var x;
   kernels::Activation activation;
   static void backward(ActivationNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     kernels::activate_backward(tape.pool(), node.activation, node.x->value.f32(), dy, dy,

@@ -9,7 +9,6 @@ namespace {
 struct AddNode : Tape::Node {
   Var a, b;
   static void backward(AddNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     tape.add_gradient(node.out, node.b);
     tape.pass_gradient(tape.consume(node.out), node.a);
   }

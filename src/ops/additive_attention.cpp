@@ -124,7 +124,6 @@ std::int64_t longest(std::span<const KeyRange> keys) {
 }
 
 void AdditiveNode::backward(AdditiveNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const std::int64_t rows = node.query->value.rows(), size = node.query->value.columns();
   const std::int64_t most = longest(node.keys);
   AdditiveGradients to{tape.accumulated(node.query), tape.accumulated(node.key), tape.accumulated(node.value),

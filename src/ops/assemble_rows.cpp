@@ -10,7 +10,6 @@ namespace {
 struct AssembleNode : Tape::Node {
   std::span<PlacedRows> parts;
   static void backward(AssembleNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const std::int64_t features = node.out->value.columns();
     for (const PlacedRows& placed : node.parts) {
       float* const to = tape.accumulated(placed.part);
@@ -49,13 +48,7 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
     for (std::size_t r = 0; r < placed.places.size(); ++r)
       std::copy_n(placed.part->value.row(static_cast<std::int64_t>(r)), features,
                   out->value.row(placed.places[r]));
-  if (wanted) {
-    AssembleNode node;
-    node.parts = tape.arena().array<PlacedRows>(parts.size());
-    std::copy(parts.begin(), parts.end(), node.parts.begin());
-    node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(AssembleNode{{.out = out}, tape.arena().copied(parts)});
   return out;
 }
 

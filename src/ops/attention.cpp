@@ -308,7 +308,6 @@ struct GradientTargets {
 };
 
 void AttentionNode::backward(AttentionNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   AttentionProblem& problem = node.problem;
   const std::array<Columns, 3> parts = node.operands.list();
   const std::array<std::int64_t, 3> widths{problem.heads * problem.head_dim,

@@ -14,7 +14,6 @@ struct BinaryCrossEntropyNode : Tape::Node {
   float factor;
   // d/dx = σ(x) − y
   static void backward(BinaryCrossEntropyNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.logits);
     if (gradient == nullptr) return;
     const float scale = node.factor * node.out->gradient.f32()[0];

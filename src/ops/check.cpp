@@ -39,6 +39,15 @@ void require_vector(std::string_view operation, std::string_view name, Var x, st
         .expected("f32 [" + std::to_string(size) + "]");
 }
 
+void require_equal_columns(std::string_view operation, const Named& first, const Named& second) {
+  if (first.variable->value.columns() == second.variable->value.columns()) return;
+  throw shape_error(
+      operation,
+      std::string(first.name) + " and " + std::string(second.name) + " differ in the number of features",
+      {first, second})
+      .expected("equal numbers of features");
+}
+
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed) {
   for (std::size_t i = 0; i < ids.size(); ++i)

@@ -33,6 +33,9 @@ void require_contiguous(std::string_view operation, std::string_view name, Var x
 // Throw usage unless x is null or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
+// Throw usage unless the matrices have equal numbers of columns, which are features.
+void require_equal_columns(std::string_view operation, const Named& first, const Named& second);
+
 // Throw invalid_input, naming the id, if an id is outside [0, bound). If `allowed` is negative, an id equal
 // to it is valid.
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,

@@ -157,9 +157,8 @@ Var convolution(Tape& tape, Var x, Var weight, Var bias, std::span<const std::in
     ConvolutionNode node{};
     node.x = x, node.weight = weight, node.bias = bias, node.out = out;
     node.sizes = sizes, node.window = window;
-    const std::span<std::int32_t> kept = tape.arena().array<std::int32_t>(offsets.size());
-    std::copy(offsets.begin(), offsets.end(), kept.begin());
-    node.offsets = kept, node.out_offsets = out_offsets, node.frames = frames, node.ordered = ordered;
+    node.offsets = tape.arena().copied(offsets), node.out_offsets = out_offsets, node.frames = frames,
+    node.ordered = ordered;
     tape.record(node);
   }
   return out;
@@ -219,7 +218,6 @@ void ConvolutionNode::input_gradient(Tape& tape, const float* dy, const Tape::Gr
 }
 
 void ConvolutionNode::backward(ConvolutionNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const float* dy = node.out->gradient.f32();
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) node.input_gradient(tape, dy, dx);
   if (float* dw = tape.accumulated(node.weight)) node.weight_gradient(tape, dy, dw);

@@ -12,7 +12,6 @@ struct CrossEntropyNode : Tape::Node {
   CrossEntropyOptions options;
   const float* lse;
   static void backward(CrossEntropyNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const Tensor& logits = node.logits->value;
     const Tape::Gradient target = tape.gradient(node.logits);
     if (target.data == nullptr) return;

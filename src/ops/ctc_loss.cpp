@@ -142,7 +142,7 @@ struct CtcNode : Tape::Node {
   const float* gradient;  // d loss / d logits
   static void backward(CtcNode& node, Tape& tape) {
     const Tape::Gradient to = tape.gradient(node.logits);
-    if (!node.out->gradient_started || to.data == nullptr) return;
+    if (to.data == nullptr) return;
     const float slope = node.out->gradient.f32()[0];
     for (std::int64_t i = 0; i < node.logits->value.elements(); ++i)
       to.data[i] = slope * node.gradient[i] + (to.accumulate ? to.data[i] : 0.0f);

@@ -35,7 +35,6 @@ struct DropoutAddNode : Tape::Node {
   Var x, residual;
   kernels::Dropout problem;
   static void backward(DropoutAddNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const float* dy = node.out->gradient.f32();
     const Tape::Gradient dx = tape.gradient(node.x);
     if (dx.data != nullptr) apply(tape, node.problem, dy, dx.data, dx.accumulate ? dx.data : nullptr);

@@ -11,7 +11,6 @@ struct EditNode : Tape::Node {
   Var x;
   std::span<const Edit> edits;
   static void backward(EditNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     for (const Edit& edit : node.edits) {
       float* row = out->gradient.f32() + edit.row * node.out->value.columns();
@@ -46,13 +45,7 @@ Var edit(Tape& tape, Var x, std::span<const Edit> edits) {
   Var out = tape.make(x->value.shape(), wanted);
   std::memcpy(out->value.f32(), x->value.f32(), x->value.bytes());
   for (const Edit& one : edits) apply(one, out->value.f32() + one.row * x->value.columns());
-  if (wanted) {
-    EditNode node;
-    const std::span<Edit> kept = tape.arena().array<Edit>(edits.size());
-    std::copy(edits.begin(), edits.end(), kept.begin());
-    node.x = x, node.out = out, node.edits = kept;
-    tape.record(node);
-  }
+  if (wanted) tape.record(EditNode{{.out = out}, x, tape.arena().copied(edits)});
   return out;
 }
 

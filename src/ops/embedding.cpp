@@ -15,7 +15,6 @@ struct EmbeddingNode : Tape::Node {
   float factor;
   std::int32_t padding;
   static void backward(EmbeddingNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const Tensor& table = node.table->value;
     Var out = node.padding >= 0 ? tape.consume(node.out) : node.out;
     for (std::size_t t = 0; node.padding >= 0 && t < node.ids.size(); ++t)

@@ -103,7 +103,6 @@ namespace {
 // Backward pass. With D the factors of dropout and h = D ∘ activation(pre): dpre = dy W_down ∘ D ∘
 // activation'(pre), which overwrites pre; dW_down += dyᵀ h; dx = dpre W_up; dW_up += dpreᵀ x.
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();
   const FeedForwardWeights& weights = node.weights;
   const std::int64_t tokens = node.pre.rows(), inner = node.pre.columns(), out = node.out->value.columns();

@@ -105,8 +105,7 @@ Var group_norm(Tape& tape, Var x, Var gain, Var bias, std::span<const std::int32
         .expected("ascending offsets from 0 to " + std::to_string(x->value.rows()));
   const bool wanted = tape.wanted({x, gain, bias});
   Var out = !wanted && options.overwrite ? x : tape.make(x->value.shape(), wanted);
-  const std::span<std::int32_t> kept = tape.arena().array<std::int32_t>(offsets.size());
-  std::copy(offsets.begin(), offsets.end(), kept.begin());
+  const std::span<std::int32_t> kept = tape.arena().copied(offsets);
   const auto count = (offsets.size() - 1) * static_cast<std::size_t>(options.groups);
   const GroupNormProblem problem{kept, channels, options.groups,
                                  tape.arena().array<GroupStatistics>(count).data()};
@@ -146,7 +145,6 @@ void GroupNormNode::channel_gradients(const float* dy, float* dgain, float* dbia
 // Compute dx = inverse_deviation · (g − mean(g) − normed · mean(g ∘ normed)), where g = dy ∘ gain and the
 // means are over a group's frames and channels.
 void GroupNormNode::backward(GroupNormNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const GroupNormProblem& problem = node.problem;
   const std::int64_t channels = problem.channels, in_group = problem.in_group();
   const float* dy = node.out->gradient.f32();

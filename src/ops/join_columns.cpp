@@ -10,7 +10,6 @@ namespace {
 struct JoinColumnsNode : Tape::Node {
   std::span<Var> parts;
   static void backward(JoinColumnsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     std::int64_t column = 0;
     for (Var part : node.parts) {
       const std::int64_t width = part->value.columns();
@@ -47,13 +46,7 @@ Var join_columns(Tape& tape, std::span<const Var> parts) {
       std::copy_n(part->value.row(r), part->value.columns(), out->value.row(r) + column);
     column += part->value.columns();
   }
-  if (wanted) {
-    JoinColumnsNode node;
-    node.parts = tape.arena().array<Var>(parts.size());
-    std::copy(parts.begin(), parts.end(), node.parts.begin());
-    node.out = out;
-    tape.record(node);
-  }
+  if (wanted) tape.record(JoinColumnsNode{{.out = out}, tape.arena().copied(parts)});
   return out;
 }
 

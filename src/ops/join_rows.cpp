@@ -11,7 +11,6 @@ struct JoinRowsNode : Tape::Node {
   Var first, second;
   std::span<const std::int32_t> rows;
   static void backward(JoinRowsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* const first = tape.accumulated(node.first);
     float* const second = tape.accumulated(node.second);
     const std::int64_t features = node.out->value.columns(), split = node.first->value.rows();
@@ -31,10 +30,7 @@ struct JoinRowsNode : Tape::Node {
 Var join_rows(Tape& tape, Var first, Var second, std::span<const std::int32_t> rows) {
   require_matrix("join rows", "first", first);
   require_matrix("join rows", "second", second);
-  if (first->value.columns() != second->value.columns())
-    throw shape_error("join rows", "first and second differ in the number of features",
-                      {{"first", first}, {"second", second}})
-        .expected("equal numbers of features");
+  require_equal_columns("join rows", {"first", first}, {"second", second});
   const std::int64_t split = first->value.rows();
   require_ids("join rows", rows, split + second->value.rows());
   const bool wanted = tape.wanted({first, second});

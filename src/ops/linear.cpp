@@ -116,7 +116,6 @@ void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t c
 
 // Backward pass: dpre = dy ∘ activation'(pre), which overwrites dy; dx = dpre W; dW += dpreᵀ x; db += Σ dpre.
 void LinearNode::backward(LinearNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();
   const Tensor& x = node.x->value;
   const Tensor& weight = node.weight->value;

@@ -37,7 +37,6 @@ struct LinearCrossEntropyNode : Tape::Node {
   Var hidden, weight, bias;
   Gradients gradients;
   static void backward(LinearCrossEntropyNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const float upstream = node.out->gradient.f32()[0];
     hand_on(tape, node.hidden, node.gradients.hidden, upstream);
     hand_on(tape, node.weight, node.gradients.weight, upstream);

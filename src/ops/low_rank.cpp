@@ -65,7 +65,6 @@ namespace {
 // Backward pass. With dy the gradient of the updated columns and h = scale · x Aᵀ: dB += dyᵀ h; dh = scale ·
 // dy B; dA += dhᵀ x; dx += dh A. The gradient of y is equal to the gradient of the result.
 void LowRankNode::backward(LowRankNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();
   const LowRankTerm& term = node.term;
   const std::int64_t tokens = node.x->value.rows(), in = node.x->value.columns();

@@ -11,7 +11,6 @@ struct MarginNode : Tape::Node {
   Var near, far;
   float margin, factor;
   static void backward(MarginNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const float scale = node.factor * node.out->gradient.f32()[0];
     float *of_near = tape.accumulated(node.near), *of_far = tape.accumulated(node.far);
     for (std::int64_t i = 0; i < node.near->value.elements(); ++i) {

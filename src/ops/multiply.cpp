@@ -23,7 +23,6 @@ void send(Tape& tape, Var out, Var other, Var to) {
 struct MultiplyNode : Tape::Node {
   Var a, b;
   static void backward(MultiplyNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     send(tape, node.out, node.b, node.a);
     send(tape, node.out, node.a, node.b);
   }

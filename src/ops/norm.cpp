@@ -78,7 +78,6 @@ Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options) {
 namespace {
 
 void NormNode::backward(NormNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const Tensor& x = node.x->value;
   kernels::NormBackward problem;
   problem.rows = x.rows(), problem.columns = x.columns();

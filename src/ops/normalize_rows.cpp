@@ -21,7 +21,6 @@ struct NormalizeNode : Tape::Node {
   Var x;
   // With y = x / n: dx = (dy − y (y · dy)) / n, or dy / n if n is kLeast.
   static void backward(NormalizeNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.x);
     if (gradient == nullptr) return;
     const std::int64_t features = node.x->value.columns();

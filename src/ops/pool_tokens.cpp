@@ -11,7 +11,6 @@ struct MeanNode : Tape::Node {
   Var x;
   std::span<const std::int32_t> offsets;
   static void backward(MeanNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const Tape::Gradient dx = tape.gradient(node.x);
     if (dx.data == nullptr) return;
     const std::int64_t features = node.x->value.columns();
@@ -33,7 +32,6 @@ struct MaxNode : Tape::Node {
   Var x;
   std::span<std::int32_t> token;  // [sequences × features]: token with the maximum; −1 if there is none
   static void backward(MaxNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* const dx = tape.accumulated(node.x);
     if (dx == nullptr) return;
     const std::int64_t features = node.x->value.columns();

@@ -27,19 +27,19 @@ inline void product(Tape& tape, const kernels::Gemm& problem, const kernels::Bf1
 }
 
 // Set x, which is f32 or stored as bf16, as operand A or B.
-inline void set_a(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
-  problem.lda = x.row_stride();
+inline void set_operand(const float*& values, std::int64_t& stride, const std::uint16_t*& stored,
+                        const Tensor& x) {
+  stride = x.row_stride();
   if (x.dtype() == DType::bf16)
-    stored.a = bf16_data(x);
+    stored = bf16_data(x);
   else
-    problem.a = x.f32();
+    values = x.f32();
+}
+inline void set_a(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
+  set_operand(problem.a, problem.lda, stored.a, x);
 }
 inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Tensor& x) {
-  problem.ldb = x.row_stride();
-  if (x.dtype() == DType::bf16)
-    stored.b = bf16_data(x);
-  else
-    problem.b = x.f32();
+  set_operand(problem.b, problem.ldb, stored.b, x);
 }
 
 // Return the product dx [tokens, in] = dy W (if transposed, dy Wᵀ) for dy [tokens, out], the gradient of the

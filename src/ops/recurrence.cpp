@@ -79,11 +79,16 @@ Steps plan(Tape& tape, const Ragged& shape, bool reverse) {
   return steps;
 }
 
+const float* gradient_of(Var variable) {
+  return variable != nullptr && variable->gradient_started ? variable->gradient.f32() : nullptr;
+}
+
 struct RecurrenceNode : Tape::Node {
   Var x, weight, bias, initial, cell_out;
   Cell cell;
   Steps steps;
   float *gates, *candidate;
+  bool has_gradient() const { return gradient_of(out) != nullptr || gradient_of(cell_out) != nullptr; }
   static void backward(RecurrenceNode& node, Tape& tape);
 };
 
@@ -239,14 +244,9 @@ void initial_gradient(Tape& tape, const RecurrenceNode& node, const float* dh, c
   }
 }
 
-const float* gradient_of(Var variable) {
-  return variable != nullptr && variable->gradient_started ? variable->gradient.f32() : nullptr;
-}
-
 void RecurrenceNode::backward(RecurrenceNode& node, Tape& tape) {
   kernels::RecurrentStepBackward step;
   step.out_gradient = gradient_of(node.out), step.cell_gradient = gradient_of(node.cell_out);
-  if (step.out_gradient == nullptr && step.cell_gradient == nullptr) return;
   const std::int64_t hidden = node.weight->value.columns(), width = node.weight->value.rows();
   const std::int64_t tokens = std::ssize(node.steps.token), rows = std::ssize(node.steps.sequence);
   step.cell = node.cell, step.hidden = hidden;

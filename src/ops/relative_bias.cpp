@@ -40,7 +40,6 @@ struct RelativeBiasNode : Tape::Node {
   RelativeBuckets buckets;
   std::span<const std::int64_t> first;
   static void backward(RelativeBiasNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.table);
     if (gradient == nullptr) return;
     const Shape& shape = node.out->value.shape();

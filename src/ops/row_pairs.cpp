@@ -14,7 +14,6 @@ struct PairNode : Tape::Node {
   bool distance;
   // For a · b, the gradients of a and b are g b and g a; for d = ‖a − b + ε‖, ±g (a − b + ε) / d.
   static void backward(PairNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float *of_a = tape.accumulated(node.a), *of_b = tape.accumulated(node.b);
     const std::int64_t features = node.a->value.columns();
     for (std::int64_t r = 0; r < node.a->value.rows(); ++r) {

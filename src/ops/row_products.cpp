@@ -10,7 +10,6 @@ struct ProductsNode : Tape::Node {
   Var a, b;
   // The gradient of a is g b; the gradient of b is gᵀ a.
   static void backward(ProductsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const Tensor& g = node.out->gradient;
     const std::int64_t m = g.rows(), n = g.columns(), features = node.a->value.columns();
     kernels::Gemm product{
@@ -36,9 +35,7 @@ Var row_products(Tape& tape, Var a, Var b) {
     require_contiguous("row_products", one == a ? "a" : "b", one);
   }
   const std::int64_t m = a->value.rows(), n = b->value.rows(), features = a->value.columns();
-  if (b->value.columns() != features)
-    throw shape_error("row_products", "a and b differ in the number of features", {{"a", a}, {"b", b}})
-        .expected("equal numbers of features");
+  require_equal_columns("row_products", {"a", a}, {"b", b});
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make({m, n}, wanted);
   kernels::gemm(tape.pool(), {.m = m,

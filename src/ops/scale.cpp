@@ -10,7 +10,6 @@ struct ScaleNode : Tape::Node {
   Var x;
   float factor;
   static void backward(ScaleNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     kernels::scale(tape.pool(), dy, node.factor, dy, node.out->value.elements());
@@ -35,7 +34,6 @@ struct ScaleHeadsNode : Tape::Node {
   Var x;
   std::span<const float> factors;
   static void backward(ScaleHeadsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     Var out = tape.consume(node.out);
     float* dy = out->gradient.f32();
     const std::int64_t size = node.out->value.columns() / static_cast<std::int64_t>(node.factors.size());
@@ -65,8 +63,7 @@ Var scale_heads(Tape& tape, Var x, std::span<const float> factors) {
         .expected("a divisor of " + std::to_string(x->value.columns()));
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);
-  const std::span<float> kept = tape.arena().array<float>(factors.size());
-  std::copy(factors.begin(), factors.end(), kept.begin());
+  const std::span<float> kept = tape.arena().copied(factors);
   times_heads(tape.pool(), x->value.f32(), out->value.f32(), x->value.rows(), x->value.columns() / heads,
               kept);
   if (wanted) tape.record(ScaleHeadsNode{{.out = out}, x, kept});

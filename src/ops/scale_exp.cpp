@@ -11,7 +11,6 @@ struct ScaleExpNode : Tape::Node {
   Var x, log_factor, bias;
   float factor;
   static void backward(ScaleExpNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     const float *x = node.x->value.f32(), *dy = node.out->gradient.f32();
     const std::int64_t count = node.x->value.elements();
     double along = 0.0, total = 0.0;

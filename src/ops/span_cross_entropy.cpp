@@ -25,7 +25,6 @@ struct SpanNode : Tape::Node {
   std::int32_t ignored;
   // The gradient of a logit is factor · softmax, minus `factor` at the label.
   static void backward(SpanNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.logits);
     if (gradient == nullptr) return;
     const Tensor& logits = node.logits->value;

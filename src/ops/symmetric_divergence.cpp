@@ -94,7 +94,6 @@ Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std:
 namespace {
 
 void DivergenceNode::backward(DivergenceNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   float* const first = tape.accumulated(node.first);
   float* const second = tape.accumulated(node.second);
   const std::int64_t classes = node.first->value.columns();

@@ -62,19 +62,25 @@ class Tape {
   // return a variable that shares the memory of `other` but has its own gradient
   Var alias(Var other, bool needs_gradient);
 
-  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`.
+  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`, which
+  // is called only if has_gradient().
   struct Node {
     void (*run)(Node& node, Tape& tape) = nullptr;
     Node* previous = nullptr;
     // Result of the operation. Its memory is recycled as soon as this node's backward function has run,
     // because the backward functions of its consumers run earlier.
     Var out = nullptr;
+    // Return true if `out` has a gradient or is null. A node with several results hides this function.
+    bool has_gradient() const { return out == nullptr || out->gradient_started; }
   };
   template <class NodeT>
   NodeT* record(NodeT node) {
     static_assert(std::is_base_of_v<Node, NodeT>);
     NodeT* kept = arena().make<NodeT>(std::move(node));
-    kept->run = [](Node& base, Tape& tape) { NodeT::backward(static_cast<NodeT&>(base), tape); };
+    kept->run = [](Node& base, Tape& tape) {
+      auto& self = static_cast<NodeT&>(base);
+      if (self.has_gradient()) NodeT::backward(self, tape);
+    };
     kept->previous = last_;
     last_ = kept;
     return kept;
@@ -120,7 +126,6 @@ class Tape {
     explicit Segment(Tape& tape);
     ~Segment();
     Segment(const Segment&) = delete;
-    Segment& operator=(const Segment&) = delete;
     Var kept(Var value);  // return a copy of `value` that stays valid after the segment
     // run the backward functions of the segment's nodes; `from` receives the gradient of `out`
     void backward(Var from, Var out);

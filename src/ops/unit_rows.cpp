@@ -18,7 +18,6 @@ struct UnitRowsNode : Tape::Node {
   const float* lengths;
   // dx = (dy − y (y · dy)) / |x|
   static void backward(UnitRowsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.x);
     if (gradient == nullptr) return;
     const std::int64_t features = node.x->value.columns();

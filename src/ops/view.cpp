@@ -9,16 +9,13 @@ namespace {
 
 struct ReshapeNode : Tape::Node {
   Var x;
-  static void backward(ReshapeNode& node, Tape& tape) {
-    if (node.out->gradient_started) tape.pass_gradient(tape.consume(node.out), node.x);
-  }
+  static void backward(ReshapeNode& node, Tape& tape) { tape.pass_gradient(tape.consume(node.out), node.x); }
 };
 
 struct ColumnsNode : Tape::Node {
   Var x;
   std::int64_t first;
   static void backward(ColumnsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* gradient = tape.accumulated(node.x);
     if (gradient == nullptr) return;
     const std::int64_t width = node.out->value.columns(), features = node.x->value.columns();
@@ -33,11 +30,7 @@ struct ColumnsNode : Tape::Node {
 Var reshape(Tape& tape, Var x, Shape shape) {
   require_contiguous("reshape", "x", x);
   Var out = tape.input(x->value.reshape(shape), tape.wanted({x}));
-  if (out->needs_gradient) {
-    ReshapeNode node;
-    node.x = x, node.out = out;
-    tape.record(node);
-  }
+  if (out->needs_gradient) tape.record(ReshapeNode{{.out = out}, x});
   return out;
 }
 

@@ -53,7 +53,6 @@ namespace {
 // Backward pass. With p[k] the sum of dw ∘ v over column k: dg = p / norm, dv = g / norm · (dw − v · p /
 // norm²).
 void WeightNormNode::backward(WeightNormNode& node, Tape& tape) {
-  if (!node.out->gradient_started) return;
   const std::int64_t kernel = node.v->value.columns(), elements = node.v->value.elements();
   const float* dw = node.out->gradient.f32();
   const float* v = node.v->value.f32();

@@ -23,7 +23,6 @@ struct WindowsNode : Tape::Node {
   Ragged shape;
   std::int64_t width, left;
   static void backward(WindowsNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
     float* const dx = tape.accumulated(node.x);
     if (dx == nullptr) return;
     const std::int64_t features = node.x->value.columns(), width = node.width;

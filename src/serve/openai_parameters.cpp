@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "serve/http_error.h"
 #include "serve/request_edits.h"
 
@@ -41,10 +41,8 @@ void refuse_unsupported(const Call& call) {
 void read_biases(const Call& call, const ModelHost& host, infer::TokenRules& rules) {
   if (!call.has("logit_bias")) return;
   for (const auto& [key, value] : call.body["logit_bias"].items()) {
-    std::int32_t id = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (error != std::errc() || end != key.data() + key.size() || id < 0 ||
-        id >= host.loaded().model->vocabulary())
+    const std::int32_t id = parse_number<std::int32_t>(key).value_or(-1);
+    if (id < 0 || id >= host.loaded().model->vocabulary())
       throw HttpError(400, "expected a token id of the model, found \"" + key + "\"", "invalid_value",
                       "logit_bias");
     std::erase_if(rules.biases,

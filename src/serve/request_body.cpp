@@ -1,7 +1,6 @@
 #include "serve/request_body.h"
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "serve/http_error.h"
@@ -35,14 +34,10 @@ Json value_of(const Json& schema, const std::string& text) {
     if (text == "false" || text == "0") return false;
   }
   if (may_be(schema, "integer")) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    if (const auto number = parse_number<std::int64_t>(text)) return *number;
   }
   if (may_be(schema, "number")) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    if (const auto number = parse_number<double>(text)) return *number;
   }
   if (may_be(schema, "array")) return Json::array({text});
   return text;

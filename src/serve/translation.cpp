@@ -206,19 +206,4 @@ std::string html_unescaped(const std::string& text) {
   return result;
 }
 
-std::string html_escaped(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '&')
-      result += "&amp;";
-    else if (letter == '<')
-      result += "&lt;";
-    else if (letter == '>')
-      result += "&gt;";
-    else
-      result += letter;
-  }
-  return result;
-}
-
 }  // namespace regard::serve

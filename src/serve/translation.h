@@ -36,6 +36,5 @@ std::vector<Translations> translate_html(Call& call, const TranslationRequest& r
 std::vector<std::string> html_parts(const std::string& page);
 // decodes the HTML entities &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric references
 std::string html_unescaped(const std::string& text);
-std::string html_escaped(const std::string& text);  // escapes & < >
 
 }  // namespace regard::serve

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
@@ -33,8 +34,7 @@ const char* name_of(Aggregation aggregation) noexcept {
 }
 
 Aggregation aggregation_named(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return static_cast<Aggregation>(i);
+  if (const auto known = enumerator_named<Aggregation>(kNames, name)) return *known;
   throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average or max");
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/plain_text.h"
 
 namespace regard::tasks {
 namespace {
@@ -46,13 +47,6 @@ std::string without_spaces(const std::string& text) {
 }
 
 // Return the text with the escapes of WebVTT, in which "<" starts a tag and "&" an escape.
-std::string escaped(const std::string& text) {
-  std::string all;
-  for (const char c : text)
-    all += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return all;
-}
-
 // Return the words as the text of a WebVTT cue, with a time before each word. Times within a cue must
 // increase and be inside the cue's range; other times are left out.
 std::string timed_text(const TranscriptSegment& segment) {
@@ -64,7 +58,7 @@ std::string timed_text(const TranscriptSegment& segment) {
       all += "<" + time_text(word.start, '.', true) + ">";
       last = time;
     }
-    all += escaped(one_line(word.text, true));
+    all += html_escaped(one_line(word.text, true));
   }
   return without_spaces(all);
 }
@@ -124,7 +118,7 @@ std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
   }
   const std::string text = one_line(segment.text, vtt || srt);
   if (format_ == TranscriptFormat::text) return text + "\n";
-  if (segment.words.empty()) return cue(segment.start, segment.end, vtt ? escaped(text) : text);
+  if (segment.words.empty()) return cue(segment.start, segment.end, vtt ? html_escaped(text) : text);
   if (vtt) return cue(segment.start, segment.end, timed_text(segment));
   std::string all;
   for (const TranscriptWord& word : segment.words)

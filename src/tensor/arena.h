@@ -2,6 +2,7 @@
 // keeps the memory, so that later steps allocate nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -40,6 +41,14 @@ class Arena {
     static_assert(std::is_trivially_destructible_v<T>);
     // NOLINTNEXTLINE(bugprone-sizeof-expression): sizeof(T) is also right if T is a pointer type
     return {new (allocate(sizeof(T) * count, alignof(T) < 64 ? 64 : alignof(T))) T[count], count};
+  }
+
+  // Return a copy of `from` in the arena.
+  template <class T>
+  std::span<T> copied(std::span<const T> from) {
+    const std::span<T> kept = array<T>(from.size());
+    std::copy(from.begin(), from.end(), kept.begin());
+    return kept;
   }
 
   // A position in the arena. rewind(mark) frees everything allocated after mark() returned it.

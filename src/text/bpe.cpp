@@ -12,7 +12,7 @@ namespace regard::text {
 
 Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options,
          const std::string& file)
-    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+    : VocabularyModel(std::move(vocabulary)), options_(std::move(options)) {
   const auto known = [&](std::int32_t id, std::string_view token, std::size_t merge) {
     if (id < 0)
       throw file_error(file, "a merge has a token that is not in the vocabulary")
@@ -73,12 +73,6 @@ void Bpe::take_bytes() {
   byte_ranks_.resize(1 << 16);
   for (std::size_t pair = 0; pair < byte_ranks_.size(); ++pair)
     byte_ranks_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 0xFFu]).rank;
-}
-
-std::optional<std::string> Bpe::token_of(std::int32_t id) const {
-  const auto token = vocabulary_.token(id);
-  if (!token) return std::nullopt;
-  return std::string(*token);
 }
 
 void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {

@@ -66,7 +66,7 @@ class MergeTable {
   int shift_ = 0;  // shift that selects the top bits of the hash product
 };
 
-class Bpe final : public Model {
+class Bpe final : public VocabularyModel {
  public:
   // Throws bad_file with `file` if a merge or the unknown token refers to a token outside the vocabulary.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
@@ -78,10 +78,6 @@ class Bpe final : public Model {
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
-  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
-  std::optional<std::string> token_of(std::int32_t id) const override;
-  std::int32_t end_id() const override { return vocabulary_.end_id(); }
-  std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
   // Return true if there are no merges and no options that combine symbols.
@@ -92,7 +88,6 @@ class Bpe final : public Model {
   void spell_bytes(std::string_view word, std::vector<Token>& symbols) const;
   bool spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const;
 
-  Vocabulary vocabulary_;
   MergeTable merges_;
   BpeOptions options_;
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // in rank order

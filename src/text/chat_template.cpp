@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 
+#include "base/names.h"
 #include "regard/error.h"
 #include "text/jinja/render.h"
 
@@ -82,11 +83,7 @@ void check_messages(const Json& messages) {
 }  // namespace
 
 const std::vector<std::string>& common_chat_templates() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& [name, text] : common_templates()) all.push_back(name);
-    return all;
-  }();
+  static const std::vector<std::string> names = names_of(common_templates());
   return names;
 }
 

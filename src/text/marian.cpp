@@ -9,10 +9,10 @@
 namespace regard::text {
 namespace {
 
-class MarianModel final : public Model, private RunningModel {
+class MarianModel final : public VocabularyModel, private RunningModel {
  public:
   MarianModel(std::unique_ptr<SentencePieceModel> pieces, Vocabulary vocabulary, std::int32_t unknown)
-      : pieces_(std::move(pieces)), vocabulary_(std::move(vocabulary)), unknown_(unknown) {
+      : VocabularyModel(std::move(vocabulary)), pieces_(std::move(pieces)), unknown_(unknown) {
     for (std::int32_t id = 0; id < vocabulary_.end_id(); ++id) {
       const auto token = vocabulary_.token(id);
       piece_ids_.push_back(token ? pieces_->id_of(*token).value_or(-1) : -1);
@@ -29,14 +29,6 @@ class MarianModel final : public Model, private RunningModel {
     for (std::size_t i = first; i < tokens.size(); ++i)
       tokens[i].id = ids_[static_cast<std::size_t>(tokens[i].id)];
   }
-  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
-  std::optional<std::string> token_of(std::int32_t id) const override {
-    const auto token = vocabulary_.token(id);
-    if (!token) return std::nullopt;
-    return std::string(*token);
-  }
-  std::int32_t end_id() const override { return vocabulary_.end_id(); }
-  std::size_t size() const override { return vocabulary_.size(); }
   std::string spelling(const Token& token, std::string_view word) const override {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");

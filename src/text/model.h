@@ -72,6 +72,19 @@ class Model {
   virtual const char* type() const = 0;
 };
 
+// A model whose tokens are those of a vocabulary.
+class VocabularyModel : public Model {
+ public:
+  explicit VocabularyModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  std::optional<std::int32_t> id_of(std::string_view token) const final { return vocabulary_.find(token); }
+  std::optional<std::string> token_of(std::int32_t id) const final;
+  std::int32_t end_id() const final { return vocabulary_.end_id(); }
+  std::size_t size() const final { return vocabulary_.size(); }
+
+ protected:
+  Vocabulary vocabulary_;
+};
+
 // Create a model from the "model" of a tokenizer.json. Throws bad_file if the type is unknown; the error
 // names the type.
 std::unique_ptr<Model> read_model(const ModelSource& source);

@@ -26,6 +26,12 @@ std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
       .expected("a Unigram model of a tokenizer.json, or a SentencePiece file of type unigram");
 }
 
+std::optional<std::string> VocabularyModel::token_of(std::int32_t id) const {
+  const auto token = vocabulary_.token(id);
+  if (!token) return std::nullopt;
+  return std::string(*token);
+}
+
 Vocabulary read_vocabulary(const ModelSource& source) {
   const std::vector<TokenView> tokens = source.tokens();
   Vocabulary vocabulary;

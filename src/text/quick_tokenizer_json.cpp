@@ -98,30 +98,21 @@ class TapeModelSource final : public ModelSource {
     return tokens;
   }
   std::vector<ScoredPieceView> pieces() const override {
-    const dom::array listed = present(vocabulary_).get_array();
-    std::vector<ScoredPieceView> pieces;
-    pieces.reserve(listed.size());
-    for (const dom::array entry : listed) {
-      const auto [piece, score] = pair_of(entry);
-      pieces.push_back({piece.get_string(), score.get_double()});
-    }
-    return pieces;
+    return read_list<ScoredPieceView>(vocabulary_, [](dom::element entry) -> ScoredPieceView {
+      const auto [piece, score] = pair_of(entry.get_array());
+      return {piece.get_string(), score.get_double()};
+    });
   }
   std::vector<MergeView> merges() const override {
-    const dom::array listed = present(merges_).get_array();
-    std::vector<MergeView> merges;
-    merges.reserve(listed.size());
-    for (const dom::element merge : listed) {
+    return read_list<MergeView>(merges_, [](dom::element merge) -> MergeView {
       if (merge.is_string()) {
         const auto pair = split_merge(merge.get_string());
         if (!pair) give_up();
-        merges.push_back(*pair);
-      } else {
-        const auto [left, right] = pair_of(merge.get_array());
-        merges.emplace_back(left.get_string(), right.get_string());
+        return *pair;
       }
-    }
-    return merges;
+      const auto [left, right] = pair_of(merge.get_array());
+      return {left.get_string(), right.get_string()};
+    });
   }
   const std::string& file() const override { return file_; }
 
@@ -132,6 +123,15 @@ class TapeModelSource final : public ModelSource {
   static const dom::element& present(const std::optional<dom::element>& list) {
     if (!list) give_up();
     return *list;
+  }
+  // Return the elements of a list, each converted by read().
+  template <class View, class Read>
+  static std::vector<View> read_list(const std::optional<dom::element>& list, Read&& read) {
+    const dom::array listed = present(list).get_array();
+    std::vector<View> views;
+    views.reserve(listed.size());
+    for (const dom::element element : listed) views.push_back(read(element));
+    return views;
   }
   static std::pair<dom::element, dom::element> pair_of(dom::array entry) {
     auto item = entry.begin();

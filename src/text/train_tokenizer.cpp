@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/names.h"
 #include "regard/error.h"
 #include "text/train_bpe.h"
 #include "text/train_unigram.h"
@@ -29,20 +30,27 @@ WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>
       .expected(fmt::format("{}", fmt::join(fitting_names, ", ")));
 }
 
-// Set the options that all trainers share.
+std::string unknown_of(const TokenizerTraining& options) {
+  if (!options.unknown.empty()) return options.unknown;
+  const auto& special = options.special_tokens;
+  return std::find(special.begin(), special.end(), "[UNK]") != special.end() ? "[UNK]" : "<unk>";
+}
+
+// Return the options of a trainer, with the values that several trainers share set.
 template <class Options>
 Options common(const TokenizerTraining& from) {
   Options options;
   options.lower_case = from.lower_case;
   options.end_token = from.end_token;
   options.special_tokens = from.special_tokens;
+  if constexpr (requires { options.vocabulary_size; }) options.vocabulary_size = from.vocabulary_size;
+  if constexpr (requires { options.min_frequency; })
+    options.min_frequency = from.min_frequency.value_or(options.min_frequency);
+  if constexpr (requires { options.byte_fallback; }) options.byte_fallback = from.byte_fallback;
+  if constexpr (requires { options.normalize; }) options.normalize = from.normalize;
+  if constexpr (requires { options.prefix_space; }) options.prefix_space = from.prefix_space;
+  if constexpr (requires { options.unknown; }) options.unknown = unknown_of(from);
   return options;
-}
-
-std::string unknown_of(const TokenizerTraining& options) {
-  if (!options.unknown.empty()) return options.unknown;
-  const auto& special = options.special_tokens;
-  return std::find(special.begin(), special.end(), "[UNK]") != special.end() ? "[UNK]" : "<unk>";
 }
 
 std::function<void(std::size_t)> token_progress(const TokenizerTraining& options) {
@@ -53,73 +61,52 @@ std::function<void(std::size_t)> token_progress(const TokenizerTraining& options
   };
 }
 
-std::shared_ptr<const Tokenizer> characters(const LineSource& lines, const TokenizerTraining& from,
-                                            ThreadPool* pool) {
+using Trained = std::shared_ptr<const Tokenizer>;
+
+Trained characters(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<CharacterTrainingOptions>(from);
   options.characters = from.alphabet;
-  options.byte_fallback = from.byte_fallback;
-  options.normalize = from.normalize;
   return train_characters(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> whole_words(const LineSource& lines, const TokenizerTraining& from,
-                                             ThreadPool* pool) {
+Trained whole_words(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordTrainingOptions>(from);
-  options.vocabulary_size = from.vocabulary_size;
-  options.min_frequency = from.min_frequency.value_or(1);
   options.words = word_rule(from, {WordRule::signs, WordRule::spaces, WordRule::bert});
-  options.normalize = from.normalize;
-  options.unknown = unknown_of(from);
   return train_words(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> word_piece(const LineSource& lines, const TokenizerTraining& from,
-                                            ThreadPool* pool) {
+Trained word_piece(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordPieceTrainingOptions>(from);
-  options.vocabulary_size = from.vocabulary_size;
-  options.min_frequency = from.min_frequency.value_or(2);
   options.alphabet = from.alphabet;
   options.continuing_prefix = from.continuing_prefix;
   options.words = word_rule(from, {WordRule::bert, WordRule::signs, WordRule::spaces});
   options.clean_text = from.normalize;
   options.strip_accents = from.strip_accents;
-  options.unknown = unknown_of(from);
   options.progress = token_progress(from);
   return train_word_piece(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> bpe(const LineSource& lines, const TokenizerTraining& from,
-                                     ThreadPool* pool) {
+Trained bpe(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<BpeTrainingOptions>(from);
-  options.vocabulary_size = from.vocabulary_size;
-  options.min_frequency = from.min_frequency.value_or(2);
   options.max_token_length = from.max_piece_length;
   options.alphabet = from.type == "bpe" ? Alphabet::characters : Alphabet::bytes;
   options.characters = from.alphabet;
   options.words = word_rule(from, {WordRule::words, WordRule::gpt2});
-  options.normalize = from.normalize;
-  options.prefix_space = from.prefix_space;
   options.progress = token_progress(from);
   return train_bpe(lines, options, pool);
 }
 
-std::shared_ptr<const Tokenizer> unigram(const LineSource& lines, const TokenizerTraining& from,
-                                         ThreadPool* pool) {
+Trained unigram(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<UnigramTrainingOptions>(from);
-  options.vocabulary_size = from.vocabulary_size;
   options.alphabet = from.alphabet;
   if (from.max_piece_length > 0)
     options.max_piece_length = static_cast<std::uint32_t>(std::min<std::size_t>(from.max_piece_length, 4096));
   options.words = word_rule(from, {WordRule::words, WordRule::gpt2, WordRule::metaspace});
-  options.byte_fallback = from.byte_fallback;
-  options.normalize = from.normalize;
-  options.prefix_space = from.prefix_space;
-  options.unknown = unknown_of(from);
   if (from.progress) options.progress = [&from](double part) { from.progress(part, "pieces"); };
   return train_unigram(lines, options, pool);
 }
 
-using Train = std::shared_ptr<const Tokenizer> (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
+using Train = Trained (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
 constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},         {"bpe", bpe},
                                                        {"wordpiece", word_piece}, {"unigram", unigram},
                                                        {"word", whole_words},     {"char", characters}};
@@ -127,11 +114,7 @@ constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},       
 }  // namespace
 
 const std::vector<std::string>& trainable_types() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const auto& [name, train] : kTrainers) list.emplace_back(name);
-    return list;
-  }();
+  static const std::vector<std::string> names = names_of(kTrainers);
   return names;
 }
 

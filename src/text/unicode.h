@@ -82,21 +82,22 @@ inline Category category(char32_t c) noexcept {
   return properties(c).category;
 }
 
-inline bool is_letter(char32_t c) noexcept {
+// Return true if the category of the character is one of those from `first` to `last`.
+inline bool is_within(char32_t c, Category first, Category last) noexcept {
   const Category k = category(c);
-  return k >= Category::letter_upper && k <= Category::letter_other;
+  return k >= first && k <= last;
+}
+inline bool is_letter(char32_t c) noexcept {
+  return is_within(c, Category::letter_upper, Category::letter_other);
 }
 inline bool is_mark(char32_t c) noexcept {
-  const Category k = category(c);
-  return k >= Category::mark_nonspacing && k <= Category::mark_enclosing;
+  return is_within(c, Category::mark_nonspacing, Category::mark_enclosing);
 }
 inline bool is_number(char32_t c) noexcept {
-  const Category k = category(c);
-  return k >= Category::number_decimal && k <= Category::number_other;
+  return is_within(c, Category::number_decimal, Category::number_other);
 }
 inline bool is_punctuation(char32_t c) noexcept {
-  const Category k = category(c);
-  return k >= Category::punctuation_connector && k <= Category::punctuation_other;
+  return is_within(c, Category::punctuation_connector, Category::punctuation_other);
 }
 // White space (White_Space in PropList.txt), which `\s` matches in tokenizer patterns.
 constexpr bool is_white_space(char32_t c) noexcept {

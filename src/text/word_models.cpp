@@ -11,15 +11,10 @@ std::int32_t required(const Vocabulary& vocabulary, const std::string& unknown) 
       .expected("the token " + unknown);
 }
 
-std::optional<std::string> copy(std::optional<std::string_view> token) {
-  if (!token) return std::nullopt;
-  return std::string(*token);
-}
-
 }  // namespace
 
 WordPiece::WordPiece(Vocabulary vocabulary, Options options)
-    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+    : VocabularyModel(std::move(vocabulary)), options_(std::move(options)) {
   std::vector<TokenView> first, continuing;
   vocabulary_.for_each([&](std::string_view token, std::int32_t id) {
     first.push_back({token, id});
@@ -50,10 +45,6 @@ void WordPiece::tokenize(std::string_view word, std::vector<Token>& tokens) cons
   tokens.push_back({required(vocabulary_, options_.unknown), 0, static_cast<std::uint32_t>(word.size())});
 }
 
-std::optional<std::string> WordPiece::token_of(std::int32_t id) const {
-  return copy(vocabulary_.token(id));
-}
-
 Json WordPiece::to_json() const {
   return {{"type", "WordPiece"},
           {"unk_token", options_.unknown},
@@ -65,10 +56,6 @@ Json WordPiece::to_json() const {
 void WordLevel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   const auto id = vocabulary_.find(word);
   tokens.push_back({id ? *id : required(vocabulary_, unknown_), 0, static_cast<std::uint32_t>(word.size())});
-}
-
-std::optional<std::string> WordLevel::token_of(std::int32_t id) const {
-  return copy(vocabulary_.token(id));
 }
 
 Json WordLevel::to_json() const {

@@ -9,7 +9,7 @@
 
 namespace regard::text {
 
-class WordPiece final : public Model {
+class WordPiece final : public VocabularyModel {
  public:
   struct Options {
     std::string unknown = "[UNK]";
@@ -20,36 +20,26 @@ class WordPiece final : public Model {
   WordPiece(Vocabulary vocabulary, Options options);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
-  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
-  std::optional<std::string> token_of(std::int32_t id) const override;
-  std::int32_t end_id() const override { return vocabulary_.end_id(); }
-  std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "WordPiece"; }
 
  private:
   bool cut(std::string_view word, std::vector<Token>& tokens) const;
-  Vocabulary vocabulary_;
   Options options_;
   // first_: tokens that start words; continuing_: tokens inside words, without their prefix
   ByteTrie first_, continuing_;
 };
 
-class WordLevel final : public Model {
+class WordLevel final : public VocabularyModel {
  public:
   WordLevel(Vocabulary vocabulary, std::string unknown)
-      : vocabulary_(std::move(vocabulary)), unknown_(std::move(unknown)) {}
+      : VocabularyModel(std::move(vocabulary)), unknown_(std::move(unknown)) {}
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
-  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
-  std::optional<std::string> token_of(std::int32_t id) const override;
-  std::int32_t end_id() const override { return vocabulary_.end_id(); }
-  std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "WordLevel"; }
 
  private:
-  Vocabulary vocabulary_;
   std::string unknown_;
 };
 

@@ -32,18 +32,9 @@ class RowReader {
   }
 
  private:
-  // Call read(). If it throws because the row has a wrong value and data.malformed is "skip", count the row
-  // as skipped and return false.
   template <class Read>
   bool is_readable(Read&& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      if (config_.data.malformed != "skip" || error.kind() != ErrorKind::bad_file) throw;
-      table_.report().skip(data::SkipReason::malformed, row_.place(), error.message());
-      return false;
-    }
-    return true;
+    return table_.report().read_or_skip(table_.options().malformed, row_, read);
   }
 
   void read_texts() {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/names.h"
 #include "regard/error.h"
 
 namespace regard::train {
@@ -26,13 +27,6 @@ constexpr std::pair<const char*, DecayShape> kShapes[] = {
     {"linear", DecayShape::linear},
     {"1-sqrt", DecayShape::one_minus_sqrt},
 };
-
-template <class Table>
-std::vector<std::string> names_of(const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& entry : table) names.push_back(entry.first);
-  return names;
-}
 
 template <class Table>
 auto value_of(const Table& table, const std::string& name) {

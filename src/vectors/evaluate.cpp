@@ -1,12 +1,12 @@
 #include "vectors/evaluate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
 
 #include "base/line_reader.h"
+#include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "metrics/correlation.h"
@@ -30,11 +30,6 @@ std::vector<std::string> fields_of(const std::string& line) {
     field.erase(field.find_last_not_of(' ') + 1);
   }
   return fields;
-}
-
-bool parse(const std::string& text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
 // Looks up words with the options case_sensitive and restrict of the evaluation.
@@ -119,8 +114,8 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
   while (reader.next(line)) {
     if (line.empty() || line.front() == '#') continue;
     const auto fields = fields_of(line);
-    double value = 0.0;
-    if (fields.size() < 3 || !parse(fields[2], value)) {
+    const auto value = fields.size() < 3 ? std::nullopt : parse_number<double>(fields[2]);
+    if (!value || !std::isfinite(*value)) {
       if (reader.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
       throw Error(ErrorKind::bad_file, "invalid word pair", {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
@@ -133,7 +128,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     }
     vectors.copy(*a, first.data());
     vectors.copy(*b, second.data());
-    people.push_back(value);
+    people.push_back(*value);
     ours.push_back(cosine(first, second));
   }
   if (people.empty()) throw nothing_to_judge(file, "pair", result.unknown);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/names.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
 #include "vectors/loader.h"
@@ -13,31 +14,27 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::pair<Format, const char*> kNames[] = {{Format::automatic, "auto"},
-                                                     {Format::word2vec_text, "word2vec"},
-                                                     {Format::word2vec_binary, "word2vec-binary"},
-                                                     {Format::glove, "glove"},
-                                                     {Format::fasttext_binary, "fasttext-binary"}};
+constexpr std::pair<const char*, Format> kNames[] = {{"auto", Format::automatic},
+                                                     {"word2vec", Format::word2vec_text},
+                                                     {"word2vec-binary", Format::word2vec_binary},
+                                                     {"glove", Format::glove},
+                                                     {"fasttext-binary", Format::fasttext_binary}};
 
 }  // namespace
 
 const char* name_of(Format format) {
-  for (const auto& [known, name] : kNames)
+  for (const auto& [name, known] : kNames)
     if (known == format) return name;
   return "?";
 }
 
 const std::vector<std::string>& format_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const auto& [format, name] : kNames) list.emplace_back(name);
-    return list;
-  }();
+  static const std::vector<std::string> names = names_of(kNames);
   return names;
 }
 
 Format format_of(std::string_view name) {
-  for (const auto& [format, known] : kNames)
+  for (const auto& [known, format] : kNames)
     if (known == name) return format;
   throw usage_error("unknown format of word vectors")
       .found(std::string(name))

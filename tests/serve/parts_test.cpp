@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "base/plain_text.h"
 #include "serve/access.h"
 #include "serve/batcher.h"
 #include "serve/edit_turn.h"

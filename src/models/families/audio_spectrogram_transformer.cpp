@@ -6,8 +6,8 @@
 namespace regard::models::families {
 
 Architecture audio_spectrogram_transformer(const ConfigReader& config) {
-  const std::string kind = architecture_of(config, {"ASTForAudioClassification", "ASTModel"});
-  const bool classifies = kind == "ASTForAudioClassification";
+  const bool classifies =
+      architecture_of(config, {"ASTForAudioClassification", "ASTModel"}) == "ASTForAudioClassification";
   const std::string prefix = classifies ? "audio_spectrogram_transformer." : "";
   Architecture all;
   all.hidden = config.size("hidden_size");

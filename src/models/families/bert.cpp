@@ -5,12 +5,12 @@
 
 namespace regard::models::families {
 
-nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
+nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden, float dropout) {
   nn::BlockConfig block;
   nn::AttentionConfig& self = block.self;
   self.hidden = hidden;
   self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
-  self.dropout = config.rate("attention_probs_dropout_prob", 0.1f);
+  self.dropout = config.rate("attention_probs_dropout_prob", dropout);
   self.query = "attention.self.query", self.key = "attention.self.key";
   self.value = "attention.self.value", self.output = "attention.output.dense";
   nn::FeedForwardConfig& feed_forward = block.feed_forward;
@@ -20,7 +20,7 @@ nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
   block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
   block.self_norm.after = "attention.output.LayerNorm";
   block.feed_forward_norm.after = "output.LayerNorm";
-  block.dropout = config.rate("hidden_dropout_prob", 0.1f);
+  block.dropout = config.rate("hidden_dropout_prob", dropout);
   initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
   return block;
 }

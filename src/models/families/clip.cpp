@@ -122,14 +122,23 @@ DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& t
   return all;
 }
 
+// The configurations of the two encoders.
+struct Encoders {
+  Json text_keys, vision_keys;
+  ConfigReader text, vision;
+  Encoders(const ConfigReader& config, const Json& text_defaults, const Json& vision_defaults)
+      : text_keys(part_of(config, "text_config", text_defaults)),
+        vision_keys(part_of(config, "vision_config", vision_defaults)),
+        text(text_keys, config.file() + ": text_config"),
+        vision(vision_keys, config.file() + ": vision_config") {}
+};
+
 }  // namespace
 
 DualEncoderConfig clip(const ConfigReader& config) {
   architecture_of(config, {"CLIPModel"});
-  const Json text_keys = part_of(config, "text_config", clip_text_defaults());
-  const Json vision_keys = part_of(config, "vision_config", clip_vision_defaults());
-  const ConfigReader text(text_keys, config.file() + ": text_config");
-  const ConfigReader vision(vision_keys, config.file() + ": vision_config");
+  const Encoders encoders(config, clip_text_defaults(), clip_vision_defaults());
+  const ConfigReader &text = encoders.text, &vision = encoders.vision;
   DualEncoderConfig all = dual_encoder(config, text);
   all.size = config.size("projection_dim", 512);
   all.text = text_encoder(text, true);
@@ -155,10 +164,8 @@ DualEncoderConfig clip(const ConfigReader& config) {
 
 DualEncoderConfig siglip(const ConfigReader& config) {
   architecture_of(config, {"SiglipModel"});
-  const Json text_keys = part_of(config, "text_config", siglip_text_defaults());
-  const Json vision_keys = part_of(config, "vision_config", siglip_vision_defaults());
-  const ConfigReader text(text_keys, config.file() + ": text_config");
-  const ConfigReader vision(vision_keys, config.file() + ": vision_config");
+  const Encoders encoders(config, siglip_text_defaults(), siglip_vision_defaults());
+  const ConfigReader &text = encoders.text, &vision = encoders.vision;
   DualEncoderConfig all = dual_encoder(config, text);
   vision.only("vision_use_head", true, "SigLIP without its pooling head");
   all.text = text_encoder(text, false);

@@ -10,23 +10,13 @@ namespace regard::models::families {
 namespace {
 
 nn::BlockConfig vit_block(const ConfigReader& config, std::int64_t hidden) {
-  nn::BlockConfig block;
+  nn::BlockConfig block = bert_block(config, hidden, 0.0f);
   nn::AttentionConfig& self = block.self;
-  self.hidden = hidden;
-  self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
   self.query_bias = self.key_bias = self.value_bias = config.flag("qkv_bias", true);
-  self.dropout = config.rate("attention_probs_dropout_prob", 0.0f);
   self.query = "attention.attention.query", self.key = "attention.attention.key";
-  self.value = "attention.attention.value", self.output = "attention.output.dense";
-  nn::FeedForwardConfig& feed_forward = block.feed_forward;
-  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
-  feed_forward.activation = config.activation("hidden_act", "gelu");
-  feed_forward.up = "intermediate.dense", feed_forward.down = "output.dense";
-  block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
-  block.self_norm.before = "layernorm_before";
-  block.feed_forward_norm.before = "layernorm_after";
-  block.dropout = config.rate("hidden_dropout_prob", 0.0f);
-  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  self.value = "attention.attention.value";
+  block.self_norm = {.before = "layernorm_before", .branch = "", .after = ""};
+  block.feed_forward_norm = {.before = "layernorm_after", .branch = "", .after = ""};
   return block;
 }
 

@@ -64,8 +64,8 @@ FrontConfig whisper_front(const ConfigReader& config, const std::string& prefix)
 }  // namespace
 
 Architecture whisper(const ConfigReader& config) {
-  const std::string kind = architecture_of(config, {"WhisperForConditionalGeneration", "WhisperModel"});
-  const bool has_head = kind == "WhisperForConditionalGeneration";
+  const bool has_head = architecture_of(config, {"WhisperForConditionalGeneration", "WhisperModel"}) ==
+                        "WhisperForConditionalGeneration";
   const std::string prefix = has_head ? "model." : "";
   Architecture all;
   all.hidden = config.size("d_model");

@@ -1,8 +1,10 @@
 // Built-in parts of Jinja: operators, filters, tests, and the methods of strings, lists and mappings.
 #pragma once
 
+#include <map>
 #include <string>
 
+#include "regard/error.h"
 #include "text/jinja/value.h"
 
 namespace regard::text::jinja {
@@ -11,6 +13,18 @@ namespace regard::text::jinja {
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);
+
+// Return the entry `name` of a table of filters or tests. `kind` is "filter" or "test".
+template <class Function>
+Function find_builtin(const std::map<std::string, Function>& table, const std::string& name,
+                      const std::string& kind) {
+  const auto found = table.find(name);
+  if (found == table.end())
+    throw Error(ErrorKind::bad_file, "chat template: unsupported " + kind)
+        .found("\"" + name + "\"")
+        .remedy("Choose a built-in template (--chat-template)");
+  return found->second;
+}
 
 // Arithmetic operators: + - * / // % and ~. Comparisons: == != < <= > >= in and "not in".
 Value arithmetic(const std::string& sign, const Value& a, const Value& b);

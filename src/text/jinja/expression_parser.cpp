@@ -74,16 +74,25 @@ auto ExpressionParser::join(Node left, std::string sign, Node right) const -> No
   return node;
 }
 
+template <class Operand>
+auto ExpressionParser::parse_chain(std::initializer_list<std::string_view> operators, Operand&& operand)
+    -> Node {
+  Node left = operand();
+  for (Chain chain(*this);; chain.grow()) {
+    const auto found = std::find_if(operators.begin(), operators.end(),
+                                    [this](std::string_view text) { return is_sign(text) || is_word(text); });
+    if (found == operators.end()) return left;
+    take();
+    left = join(std::move(left), std::string(*found), operand());
+  }
+}
+
 auto ExpressionParser::parse_or() -> Node {
-  Node left = parse_and();
-  for (Chain chain(*this); accept_word("or"); chain.grow()) left = join(std::move(left), "or", parse_and());
-  return left;
+  return parse_chain({"or"}, [this] { return parse_and(); });
 }
 
 auto ExpressionParser::parse_and() -> Node {
-  Node left = parse_not();
-  for (Chain chain(*this); accept_word("and"); chain.grow()) left = join(std::move(left), "and", parse_not());
-  return left;
+  return parse_chain({"and"}, [this] { return parse_not(); });
 }
 
 auto ExpressionParser::parse_not() -> Node {
@@ -113,28 +122,17 @@ auto ExpressionParser::parse_comparison() -> Node {
 }
 
 auto ExpressionParser::parse_sum() -> Node {
-  Node left = parse_joined();
-  for (Chain chain(*this); is_sign("+") || is_sign("-"); chain.grow()) {
-    const std::string sign = take().text;
-    left = join(std::move(left), sign, parse_joined());
-  }
-  return left;
+  return parse_chain({"+", "-"}, [this] { return parse_joined(); });
 }
 
 auto ExpressionParser::parse_joined() -> Node {
-  Node left = parse_product();
-  for (Chain chain(*this); accept_sign("~"); chain.grow()) left = join(std::move(left), "~", parse_product());
-  return left;
+  return parse_chain({"~"}, [this] { return parse_product(); });
 }
 
 auto ExpressionParser::parse_product() -> Node {
-  Node left = parse_unary(true);
-  for (Chain chain(*this); is_sign("*") || is_sign("/") || is_sign("//") || is_sign("%"); chain.grow()) {
-    const std::string sign = take().text;
-    left = join(std::move(left), sign, parse_unary(true));
-  }
+  Node product = parse_chain({"*", "/", "//", "%"}, [this] { return parse_unary(true); });
   if (is_sign("**")) fail("chat template: ** is not supported", "**");
-  return left;
+  return product;
 }
 
 auto ExpressionParser::parse_unary(bool filters) -> Node {
@@ -221,10 +219,7 @@ auto ExpressionParser::parse_postfix(Node node) -> Node {
       }
     } else if (accept_sign("[")) {
       node = parse_subscript(std::move(node));
-    } else if (accept_sign("(")) {
-      node = make(Kind::call, std::move(node));
-      parse_arguments(*node);
-    } else {
+    } else if (!accept_call(node)) {
       return node;
     }
   }
@@ -244,6 +239,13 @@ auto ExpressionParser::parse_subscript(Node whole) -> Node {
   Node node = make(slice ? Kind::slice : Kind::item, std::move(whole));
   for (std::size_t i = 0; i < (slice ? 3U : 1U); ++i) node->parts.push_back(std::move(parts[i]));
   return node;
+}
+
+bool ExpressionParser::accept_call(Node& node) {
+  if (!accept_sign("(")) return false;
+  node = make(Kind::call, std::move(node));
+  parse_arguments(*node);
+  return true;
 }
 
 void ExpressionParser::parse_arguments(Expression& call) {
@@ -273,10 +275,7 @@ auto ExpressionParser::parse_filters(Node node) -> Node {
       if (accept_sign("(")) parse_arguments(*node);
     } else if (accept_word("is")) {
       node = parse_test(std::move(node));
-    } else if (accept_sign("(")) {
-      node = make(Kind::call, std::move(node));
-      parse_arguments(*node);
-    } else {
+    } else if (!accept_call(node)) {
       return node;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,6 +71,9 @@ class ExpressionParser {
 
   Node parse_list_or_one();
   Node parse_expression();
+  // Parse operands that are joined by `operators`, from left to right.
+  template <class Operand>
+  Node parse_chain(std::initializer_list<std::string_view> operators, Operand&& operand);
   Node parse_or();
 
   std::vector<Token> tokens_;
@@ -92,6 +96,8 @@ class ExpressionParser {
   Node parse_dict();
   Node parse_postfix(Node node);
   Node parse_subscript(Node whole);
+  // If "(" follows, parse a call of `node`, replace `node` with it and return true.
+  bool accept_call(Node& node);
   void parse_arguments(Expression& call);
   Node parse_filters(Node node);
   Node parse_test(Node subject);

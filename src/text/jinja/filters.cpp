@@ -315,12 +315,7 @@ const std::map<std::string, Filter>& filters() {
 }  // namespace
 
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments) {
-  const auto found = filters().find(name);
-  if (found == filters().end())
-    throw Error(ErrorKind::bad_file, "chat template: unsupported filter")
-        .found("\"" + name + "\"")
-        .remedy("Choose a built-in template (--chat-template)");
-  return found->second(subject, arguments);
+  return find_builtin(filters(), name, "filter")(subject, arguments);
 }
 
 }  // namespace regard::text::jinja

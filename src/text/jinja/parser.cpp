@@ -41,6 +41,15 @@ class Parser : private ExpressionParser {
     return body;
   }
 
+  // Parse the end of an opening tag, the body of the block and its closing tag, which has the name `end`.
+  Body parse_block(const char* end) {
+    end_block();
+    Body body = parse_body({end});
+    need_word(end);
+    end_block();
+    return body;
+  }
+
   std::unique_ptr<Statement> make_statement(Statement::Kind kind) const {
     auto statement = std::make_unique<Statement>();
     statement->kind = kind, statement->line = now().line;
@@ -91,12 +100,10 @@ class Parser : private ExpressionParser {
       statement->otherwise.push_back(parse_if());
       return statement;
     }
-    end_block();
-    if (word == "else") {
-      statement->otherwise = parse_body({"endif"});
-      need_word("endif");
+    if (word == "else")
+      statement->otherwise = parse_block("endif");
+    else
       end_block();
-    }
     return statement;
   }
 
@@ -110,13 +117,10 @@ class Parser : private ExpressionParser {
     if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");
     end_block();
     statement->body = parse_body({"else", "endfor"});
-    const bool otherwise = need_name() == "else";
-    end_block();
-    if (otherwise) {
-      statement->otherwise = parse_body({"endfor"});
-      need_word("endfor");
+    if (need_name() == "else")
+      statement->otherwise = parse_block("endfor");
+    else
       end_block();
-    }
     return statement;
   }
 
@@ -141,11 +145,8 @@ class Parser : private ExpressionParser {
       return statement;
     }
     if (is_sign("|")) fail("chat template: filters of a block set are not supported", "|");
-    end_block();
     statement->kind = Statement::Kind::assign_body;
-    statement->body = parse_body({"endset"});
-    need_word("endset");
-    end_block();
+    statement->body = parse_block("endset");
     return statement;
   }
 
@@ -162,19 +163,13 @@ class Parser : private ExpressionParser {
         fail("chat template: macro argument without a default after one with a default",
              statement->names.back());
     }
-    end_block();
-    statement->body = parse_body({"endmacro"});
-    need_word("endmacro");
-    end_block();
+    statement->body = parse_block("endmacro");
     return statement;
   }
 
   std::unique_ptr<Statement> parse_group() {
     auto statement = make_statement(Statement::Kind::group);
-    end_block();
-    statement->body = parse_body({"endgeneration"});
-    need_word("endgeneration");
-    end_block();
+    statement->body = parse_block("endgeneration");
     return statement;
   }
 };

@@ -81,12 +81,7 @@ const std::map<std::string, Test>& tests() {
 }  // namespace
 
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments) {
-  const auto found = tests().find(name);
-  if (found == tests().end())
-    throw Error(ErrorKind::bad_file, "chat template: unsupported test")
-        .found("\"" + name + "\"")
-        .remedy("Choose a built-in template (--chat-template)");
-  return found->second(subject, arguments);
+  return find_builtin(tests(), name, "test")(subject, arguments);
 }
 
 }  // namespace regard::text::jinja

@@ -38,15 +38,10 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     data::TableReader table(options);
     data::TableRow row;
     while (table.next(row)) {
-      try {
-        sentence = data::tagged_sentence(row, 0, 1);
-      } catch (const Error& error) {
-        if (options.malformed != data::Faulty::skip || error.kind() != ErrorKind::bad_file) throw;
+      if (!table.report().read_or_skip(options.malformed, row,
+                                       [&] { sentence = data::tagged_sentence(row, 0, 1); })) {
         --table.report().records;
-        table.report().skip(data::SkipReason::malformed, row.place(), error.message());
-        continue;
-      }
-      if (!sentence.words.empty()) {
+      } else if (!sentence.words.empty()) {
         add(sentence, table.file_index());
       } else if (config.data.empty_lines == "refuse") {
         throw row.error(0, "the sentence has no words")
