@@ -80,10 +80,9 @@ class MappedFile {
 // renames it over the path and syncs the folder.
 class AtomicFile {
  public:
-  // The folder of `path` must exist; an existing file must be writable, and its permissions are kept, and its
-  // owner if the system allows it. A symbolic link is kept and its target replaced; a path that is not a
-  // regular file (a device, a FIFO, a socket), an open file (/dev/stdout) and "-" (standard output) are
-  // written in place, unbuffered. Throws io.
+  // Prepare to write `path`, whose folder must exist. The permissions of an existing file are kept; the target
+  // of a symbolic link is replaced. Standard output ("-"), open files such as /dev/stdout and other files that
+  // are not regular are written in place, unbuffered. Throws io.
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();  // removes the temporary file unless commit() was called
   AtomicFile(const AtomicFile&) = delete;

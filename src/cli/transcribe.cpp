@@ -56,9 +56,10 @@ class TranscribeVerb {
         globals_(globals),
         format_(globals.json ? tasks::TranscriptFormat::json : *tasks::transcript_format_of(request.format)),
         folder_(formats::ModelFolder::open(request.model)),
-        loaded_(infer::LoadedModel::open(
-            request.model,
-            {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = request.adapter})),
+        loaded_(infer::LoadedModel::open(request.model, {.weight_mode = weight_mode(globals),
+                                                         .reads = InputKind::features,
+                                                         .adapter = request.adapter,
+                                                         .language = language_to_open(request)})),
         probes_(request.probes, loaded_, globals.pool()),
         transcriber_(placed({request.model}, [&] {
           return tasks::Transcriber(folder_, loaded_, globals.pool(),
@@ -87,6 +88,11 @@ class TranscribeVerb {
   }
 
  private:
+  // Return the language whose weights are loaded. Whisper selects its language by a token instead.
+  std::string language_to_open(const TranscribeRequest& request) const {
+    return folder_.languages().empty() ? "" : request.options.whisper.language;
+  }
+
   fs::path path_for(const std::string& file) const {
     const fs::path name = file == "-" ? fs::path("standard-input") : fs::path(file).stem();
     return fs::path(request_.output_folder) / (name.string() + "." + tasks::extension_of(format_));
@@ -154,8 +160,10 @@ void transcribe(const TranscribeRequest& request, Globals& globals) {
 
 void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   tasks::WhisperOptions& whisper = request.options.whisper;
-  verb.add_option("--language", whisper.language,
-                  "Code of the language, such as en. Default: detected from the first 30 seconds");
+  verb.add_option(
+      "--language", whisper.language,
+      "Code of the language, such as en. Default: detected from the first 30 seconds; for MMS, the "
+      "model's own");
   verb.add_option("--task", request.task, "Task: transcribe, or translate to English")
       ->check(CLI::IsMember({"transcribe", "translate"}))
       ->capture_default_str();
@@ -191,7 +199,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
       "μ-law) are always read; FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in "
       "the\n"
       "build. Text is printed as soon as it is known. The memory used does not depend on the length of the\n"
-      "sound. The options from --language to --no-speech are for Whisper.");
+      "sound. The options from --task to --no-speech are for Whisper; --language is for Whisper and MMS.");
   auto request = std::make_shared<TranscribeRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();

@@ -1,5 +1,10 @@
 #include "formats/model_folder.h"
 
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
 #include "formats/checkpoint.h"
 
 namespace regard::formats {
@@ -14,6 +19,9 @@ Json read_object(const std::filesystem::path& path) {
   if (!value.is_object()) throw file_error(path.string(), "not a JSON object").found(describe(value));
   return value;
 }
+
+constexpr std::size_t kShownLanguages = 20;  // maximum number of languages in a message
+constexpr std::string_view kLanguagePrefix = "adapter.", kLanguageSuffix = ".safetensors";
 
 // Return the folder of the tokenizer: the folder of the weights or, for a checkpoint, the run folder.
 std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
@@ -57,6 +65,47 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
     model.generation_config = read_object(generation);
   model.tokenizer = tokenizer_folder(model.path, path);
   return model;
+}
+
+std::vector<std::string> ModelFolder::languages() const {
+  std::vector<std::string> codes;
+  std::error_code ignored;
+  for (const auto& item : std::filesystem::directory_iterator(path, ignored)) {
+    const std::string name = item.path().filename().string();
+    if (name.size() > kLanguagePrefix.size() + kLanguageSuffix.size() && name.starts_with(kLanguagePrefix) &&
+        name.ends_with(kLanguageSuffix))
+      codes.push_back(
+          name.substr(kLanguagePrefix.size(), name.size() - kLanguagePrefix.size() - kLanguageSuffix.size()));
+  }
+  std::sort(codes.begin(), codes.end());
+  return codes;
+}
+
+void ModelFolder::select_language(const std::string& code) {
+  const std::vector<std::string> codes = languages();
+  if (codes.empty())
+    throw usage_error("the model has no weights for single languages")
+        .found("language \"" + code + "\"")
+        .expected("a folder with files adapter.CODE.safetensors");
+  if (!std::binary_search(codes.begin(), codes.end(), code)) {
+    std::string list;
+    for (std::size_t i = 0; i < std::min<std::size_t>(codes.size(), kShownLanguages); ++i)
+      list += (i == 0 ? "" : ", ") + codes[i];
+    if (codes.size() > kShownLanguages) list += ", … (" + std::to_string(codes.size()) + " languages)";
+    throw usage_error("the model has no weights for this language").found(code).expected(list);
+  }
+  language_weights = path / (std::string(kLanguagePrefix) + code + std::string(kLanguageSuffix));
+  // Each language has its own labels.
+  if (const Weights weights = Weights::open_file(language_weights); weights.contains("lm_head.weight")) {
+    const auto& shape = weights.entry("lm_head.weight").shape;
+    if (shape.size() == 2) config["vocab_size"] = shape[0];
+  }
+}
+
+Weights ModelFolder::weights() const {
+  Weights weights = Weights::open(path);
+  if (!language_weights.empty()) weights.replace_with(language_weights);
+  return weights;
 }
 
 }  // namespace regard::formats

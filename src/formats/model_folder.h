@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/folder.h"
 #include "base/json.h"
@@ -20,6 +21,8 @@ struct ModelFolder {
   std::filesystem::path tokenizer;        // folder of the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
+  // file with the weights of a language, which replace those of the model; empty for the model's own language
+  std::filesystem::path language_weights;
   std::string warning;  // message if the best checkpoint is damaged and another one is used; otherwise empty
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
 
@@ -28,7 +31,14 @@ struct ModelFolder {
   // is invalid.
   static ModelFolder open(const std::filesystem::path& path);
 
-  Weights weights() const { return Weights::open(path); }
+  // Return the codes of the languages for which the folder has weights (MMS), in alphabetical order.
+  std::vector<std::string> languages() const;
+  // Select a language: the weights of adapter.CODE.safetensors, and
+  // the size of that language's vocabulary. Throws usage if the folder has no such file.
+  void select_language(const std::string& code);
+
+  // Open the weights. Those of the selected language replace the model's own.
+  Weights weights() const;
 };
 
 }  // namespace regard::formats

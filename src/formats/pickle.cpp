@@ -189,7 +189,7 @@ class Machine {
     }
   }
 
-  // The following functions read bytes, numbers and texts.
+  // Return an error that names the file and the position in it.
   Error fault(const std::string& message) const {
     return {ErrorKind::bad_file,
             "pickle refused: " + message,

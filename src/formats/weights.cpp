@@ -36,12 +36,24 @@ bool plain_file_name(std::string_view name) noexcept {
          name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }
 
-void Weights::add(const std::filesystem::path& path) {
+void Weights::open_next(const std::filesystem::path& path) {
   if (path.extension() == ".safetensors") {
     files_.push_back(SafetensorsFile::open(path));
   } else {
     files_.push_back(TorchFile::open(path));
   }
+}
+
+void Weights::replace_with(const std::filesystem::path& path) {
+  open_next(path);
+  for (const TensorEntry& entry : files_.back()->entries()) {
+    const auto place = std::pair(files_.size() - 1, &entry);
+    if (index_.insert_or_assign(entry.name, place).second) names_.push_back(entry.name);
+  }
+}
+
+void Weights::add(const std::filesystem::path& path) {
+  open_next(path);
   for (const TensorEntry& entry : files_.back()->entries()) {
     if (!index_.emplace(entry.name, std::pair(files_.size() - 1, &entry)).second)
       throw file_error(path.string(), "tensor \"" + entry.name + "\" is in two shards")

@@ -32,6 +32,9 @@ class Weights {
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
 
+  // Replace tensors by those of the same names in another file, and add its other tensors.
+  void replace_with(const std::filesystem::path& path);
+
   // Open the shards that an index names, which are in the folder of the index.
   static Weights open_index(const std::filesystem::path& path);
 
@@ -50,6 +53,7 @@ class Weights {
 
  private:
   const TensorFile& file_of(std::string_view name) const;
+  void open_next(const std::filesystem::path& path);  // append a file to files_
   void add(const std::filesystem::path& path);
 
   std::string label_;

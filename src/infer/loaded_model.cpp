@@ -240,6 +240,8 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   loaded.folder = path;
   loaded.warning = folder.warning;
   if (!settings.adapter.empty()) folder.adapter = settings.adapter;
+  if (!settings.language.empty()) folder.select_language(settings.language);
+  loaded.language = settings.language;
   const std::optional<Json> stored = folder.generation_config;
   apply_task(folder, settings.task, loaded);
   if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
@@ -329,11 +331,11 @@ std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) con
   std::string_view text = trained;
   std::vector<std::int32_t> ids;
   // As in Marian's own tokenizer, a language code is recognised only at the start of a text.
-  const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;
-  if (language != text.npos)
-    if (const auto id = tokenizer.id_of(text.substr(0, language + 2)); id) {
+  const std::size_t code_end = text.starts_with(">>") ? text.find("<<") : text.npos;
+  if (code_end != text.npos)
+    if (const auto id = tokenizer.id_of(text.substr(0, code_end + 2)); id) {
       ids.push_back(*id);
-      text.remove_prefix(language + 2);
+      text.remove_prefix(code_end + 2);
     }
   const bool masked = model->output() == Output::vocabulary;
   const std::vector<std::int32_t> rest =

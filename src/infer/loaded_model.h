@@ -26,6 +26,8 @@ struct FolderSettings {
   std::optional<InputKind> reads = InputKind::tokens;
   // Folder of a LoRA adapter for the model. If empty, the folder's own adapter is used, if any.
   std::filesystem::path adapter = {};
+  // Language of a model with weights per language (ModelFolder::select_language). Empty for the model's own.
+  std::string language = {};
 };
 
 // Key of generation_config.json in folders written by `regard train`: true if normalize_whitespace() was
@@ -43,6 +45,7 @@ struct LoadedModel {
   std::shared_ptr<const text::Tokenizer> source, target;
   // Result of search_options_of(), with the stop strings of the folder.
   SearchOptions options;
+  std::string language;            // FolderSettings::language
   std::string prefix;              // prefix of every source, which the selected task requires
   std::vector<std::string> tasks;  // names of the tasks in task_specific_params
   // true if special tokens are added to prompts; false for models trained by regard

@@ -19,8 +19,7 @@ bool is_digit(char32_t c) {
 bool is_stop(char32_t c) {
   return c == '.' || c == ',';
 }
-// Return true for ASCII characters other than letters, digits, control characters and apostrophe, comma,
-// hyphen, full stop.
+// Return true for an ASCII space or punctuation character other than ' , - and .
 bool is_separate(char32_t c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');

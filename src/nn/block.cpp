@@ -4,8 +4,7 @@
 
 namespace regard::nn {
 
-Block::Block(const std::string& prefix, const std::string& point, const BlockConfig& config)
-    : point_(point), dropout_(config.dropout) {
+Block::Block(const std::string& prefix, const std::string& point, const BlockConfig& config) : point_(point) {
   self_norms_ = make_norms(prefix, config.self_norm, config, point + ".self");
   self_ = std::make_unique<MultiHeadAttention>(prefix, point + ".self", config.self);
   if (config.has_cross) {
@@ -14,6 +13,11 @@ Block::Block(const std::string& prefix, const std::string& point, const BlockCon
   }
   feed_forward_norms_ = make_norms(prefix, config.feed_forward_norm, config, point + ".feed_forward");
   feed_forward_ = std::make_unique<FeedForward>(prefix, point + ".feed_forward", config.feed_forward);
+  if (config.adapter) {
+    adapter_norms_ = make_norms(prefix, config.adapter_norm, config, point + ".adapter");
+    adapter_norms_.dropout = 0.0f;
+    adapter_ = std::make_unique<FeedForward>(prefix, point + ".adapter", *config.adapter);
+  }
 }
 
 Block::Norms Block::make_norms(const std::string& prefix, const NormNames& names, const BlockConfig& config,
@@ -22,13 +26,14 @@ Block::Norms Block::make_norms(const std::string& prefix, const NormNames& names
     return name.empty() ? nullptr
                         : std::make_unique<Norm>(prefix + name, config.feed_forward.hidden, config.norm);
   };
-  return {make(names.before), make(names.branch), make(names.after), place_of(branch + ".output_dropout")};
+  return {make(names.before), make(names.branch), make(names.after), config.dropout,
+          place_of(branch + ".output_dropout")};
 }
 
 BranchEnd Block::end_of(const Norms& norms, Var residual, const Ragged& shape) const {
   BranchEnd end;
   end.residual = residual, end.shape = &shape;
-  end.dropout = {dropout_, norms.dropout_place};
+  end.dropout = {norms.dropout, norms.dropout_place};
   end.norm = norms.branch.get();
   return end;
 }
@@ -48,6 +53,9 @@ Var Block::forward(Tape& tape, Var x, const AttentionInput& self, const Attentio
            [&](Var start, const BranchEnd& end) { return cross_->forward(tape, start, cross, end); });
   branch(feed_forward_norms_, *feed_forward_,
          [&](Var start, const BranchEnd& end) { return feed_forward_->forward(tape, start, end); });
+  if (adapter_)
+    branch(adapter_norms_, *adapter_,
+           [&](Var start, const BranchEnd& end) { return adapter_->forward(tape, start, end); });
   return show(tape, point_, "residual", x);
 }
 
@@ -65,12 +73,17 @@ void Block::collect(std::vector<Parameter*>& parameters) {
   }
   feed_forward_->collect(parameters);
   feed_forward_norms_.collect(parameters);
+  if (adapter_) {
+    adapter_->collect(parameters);
+    adapter_norms_.collect(parameters);
+  }
 }
 
 void Block::prepare_for_inference(const Preparation& how) {
   self_->prepare_for_inference(how);
   if (cross_) cross_->prepare_for_inference(how);
   feed_forward_->prepare_for_inference(how);
+  if (adapter_) adapter_->prepare_for_inference(how);
 }
 
 }  // namespace regard::nn

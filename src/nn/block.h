@@ -1,9 +1,10 @@
-// A layer of an encoder or a decoder: self-attention, optional cross-attention and a feed-forward layer, each
-// as a residual branch. The positions of the norms are configurable.
+// A layer of an encoder or a decoder: self-attention, optional cross-attention, a feed-forward layer and an
+// optional adapter, each as a residual branch. The positions of the norms are configurable.
 #pragma once
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct BlockConfig {
   bool has_cross = false;
   AttentionConfig cross;
   FeedForwardConfig feed_forward;
+  std::optional<FeedForwardConfig> adapter;  // a small feed-forward layer after `feed_forward`, as in MMS
   NormConfig norm;
-  NormNames self_norm, cross_norm, feed_forward_norm;  // names under the layer's prefix
-  float dropout = 0.0f;                                // dropout of each branch, before the residual sum
+  NormNames self_norm, cross_norm, feed_forward_norm, adapter_norm;  // names under the layer's prefix
+  float dropout = 0.0f;  // dropout of each branch except the adapter's, before the residual sum
 };
 
 class Block {
@@ -52,6 +54,7 @@ class Block {
   // The norms of a branch. A norm that the branch does not have is null.
   struct Norms {
     std::unique_ptr<Norm> before, branch, after;
+    float dropout = 0.0f;
     std::uint32_t dropout_place = 0;
     void collect(std::vector<Parameter*>& parameters);
   };
@@ -60,10 +63,9 @@ class Block {
   BranchEnd end_of(const Norms& norms, Var residual, const Ragged& shape) const;
 
   std::string point_;
-  float dropout_;
-  Norms self_norms_, cross_norms_, feed_forward_norms_;
-  std::unique_ptr<MultiHeadAttention> self_, cross_;  // cross_ may be null
-  std::unique_ptr<FeedForward> feed_forward_;
+  Norms self_norms_, cross_norms_, feed_forward_norms_, adapter_norms_;
+  std::unique_ptr<MultiHeadAttention> self_, cross_;     // cross_ may be null
+  std::unique_ptr<FeedForward> feed_forward_, adapter_;  // adapter_ may be null
 };
 
 // Return layer(), which computes a value with the shape of x [tokens, features] from x. If the tape does not

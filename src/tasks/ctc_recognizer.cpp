@@ -6,18 +6,12 @@
 #include "base/json.h"
 #include "ops/tape.h"
 #include "regard/error.h"
+#include "tasks/ctc_labels.h"
 #include "tasks/probabilities.h"
 #include "tensor/arena.h"
 
 namespace regard::tasks {
 namespace {
-
-Json read_object(const std::string& file) {
-  Json content = read_json(file);
-  if (!content.is_object())
-    throw file_error(file, "the content is not a JSON object").found(content.type_name());
-  return content;
-}
 
 std::string lower_ascii(std::string text) {
   for (char& c : text)
@@ -27,42 +21,16 @@ std::string lower_ascii(std::string text) {
 
 }  // namespace
 
-std::string ctc_token(const Json& settings, const char* key, const std::string& fallback,
-                      const std::string& file) {
-  const auto found = settings.find(key);
-  if (found == settings.end() || found->is_null()) return fallback;
-  if (found->is_object() && found->contains("content"))
-    return json_as<std::string>((*found)["content"], key, file);
-  return json_as<std::string>(*found, key, file);
-}
-
-CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels)
-    : tokens_(static_cast<std::size_t>(labels)) {
-  const std::string file = (folder / "vocab.json").string();
-  const std::string settings_file = (folder / "tokenizer_config.json").string();
-  const Json vocabulary = read_object(file);
-  const Json settings = std::filesystem::exists(settings_file) ? read_object(settings_file) : Json::object();
-  const std::string space = ctc_token(settings, "word_delimiter_token", "|", settings_file);
-  const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
-  std::vector<std::string> special;
-  for (const auto& [key, fallback] :
-       {std::pair{"pad_token", "<pad>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}})
-    special.push_back(ctc_token(settings, key, fallback, settings_file));
+CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels,
+                             const std::string& language) {
   blank_ = require_in<std::int32_t>(config, "pad_token_id", "config.json", 0,
                                     static_cast<std::int32_t>(labels) - 1);
-  for (const auto& [token, value] : vocabulary.items()) {
-    const auto id = json_as<std::int64_t>(value, token, file);
-    if (id < 0 || id >= labels)
-      throw file_error(file, "the id of a label is out of range")
-          .found(std::to_string(id))
-          .expected("an id from 0 to " + std::to_string(labels - 1));
-    if (token == space) space_ = static_cast<std::int32_t>(id);
-    const bool hidden = std::find(special.begin(), special.end(), token) != special.end();
-    tokens_[static_cast<std::size_t>(id)] = hidden           ? ""
-                                            : token == space ? " "
-                                            : lower          ? lower_ascii(token)
-                                                             : token;
-  }
+  const CtcLabels all = read_ctc_labels(folder, labels, language);
+  space_ = all.space;
+  for (const std::string& token : all.tokens)
+    tokens_.push_back(all.specials.contains(token) ? "" : all.lower ? lower_ascii(token) : token);
+  if (space_ >= 0 && !tokens_[static_cast<std::size_t>(space_)].empty())
+    tokens_[static_cast<std::size_t>(space_)] = " ";
 }
 
 std::string CtcVocabulary::text_of(std::span<const CtcLabel> labels) const {
@@ -79,7 +47,7 @@ CtcRecognizer::CtcRecognizer(const std::filesystem::path& folder, const infer::L
       pool_(pool),
       processor_(processor),
       options_(options),
-      vocabulary_(folder, loaded.model->config(), loaded.model->labels()) {
+      vocabulary_(folder, loaded.model->config(), loaded.model->labels(), loaded.language) {
   if (loaded.model->output() != Output::ctc || processor.kind != data::SoundProcessor::Kind::samples)
     throw usage_error("this model is not a CTC model with samples as input")
         .expected("wav2vec 2.0 with a CTC head");

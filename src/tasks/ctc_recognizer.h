@@ -18,18 +18,12 @@
 
 namespace regard::tasks {
 
-// Return the special token `key` of a tokenizer_config.json, or `fallback` if the key is missing. The value
-// is a string, or an object that contains the string as "content". `file` is used in messages.
-std::string ctc_token(const Json& settings, const char* key, const std::string& fallback,
-                      const std::string& file);
-
-// The labels of a CTC model, read from vocab.json and tokenizer_config.json as by transformers'
-// Wav2Vec2CTCTokenizer.
+// The texts of the labels of a CTC model (ctc_labels.h).
 class CtcVocabulary {
  public:
-  // `labels` is the model's number of labels. Throws io if a file cannot be read, and bad_file with file and
-  // key for invalid content, such as an id that is not below `labels`.
-  CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels);
+  // `labels` is the model's number of labels. Throws the errors of read_ctc_labels().
+  CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels,
+                const std::string& language);
 
   std::int32_t blank() const { return blank_; }
   bool is_space(std::int32_t label) const { return label == space_; }

@@ -13,6 +13,10 @@ Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::Loaded
   if (spec.kind != InputKind::features || (!writes && !ctc))
     throw usage_error("this model cannot transcribe")
         .expected("a speech-recognition model: Whisper, or wav2vec 2.0 with a CTC head");
+  if (ctc && !options.whisper.language.empty() && options.whisper.language != loaded.language)
+    throw usage_error("the language of this model is fixed")
+        .found("language \"" + options.whisper.language + "\"")
+        .remedy("Open a model with weights for each language in this language, or do not name a language");
   processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   if (ctc)
     ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);

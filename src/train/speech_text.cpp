@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "regard/error.h"
-#include "tasks/ctc_recognizer.h"
+#include "tasks/ctc_labels.h"
 #include "tasks/ctc_search.h"
 #include "text/train_tokenizer.h"
 
@@ -64,31 +64,13 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
   for (const char* name : {"vocab.json", "tokenizer_config.json"})
     if (const auto path = folder.path / name; std::filesystem::exists(path))
       files_.emplace_back(name, read_file(path));
-  const std::string file = (folder.path / "vocab.json").string();
-  const Json vocabulary = read_json(file);
-  if (!vocabulary.is_object())
-    throw file_error(file, "the vocabulary is not a JSON object").found(describe(vocabulary));
   blank_ = require_in<std::int32_t>(folder.config, "pad_token_id", folder.config_file, 0, 1 << 20);
-  tokens_.resize(require_in<std::size_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
-  const std::string settings_file = (folder.path / "tokenizer_config.json").string();
-  const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
-  const std::string space = tasks::ctc_token(settings, "word_delimiter_token", kSpace, settings_file);
-  const std::string unknown = tasks::ctc_token(settings, "unk_token", kUnknown, settings_file);
-  specials_ = {unknown};
-  for (const auto& [key, fallback] :
-       {std::pair{"pad_token", kBlank}, {"bos_token", "<s>"}, {"eos_token", "</s>"}})
-    specials_.insert(tasks::ctc_token(settings, key, fallback, settings_file));
-  for (const auto& [token, value] : vocabulary.items()) {
-    const auto id = json_as<std::int64_t>(value, token, file);
-    if (id < 0 || id >= std::ssize(tokens_))
-      throw file_error(file, "the id of a label is out of range")
-          .found(std::to_string(id))
-          .expected(fmt::format("an id from 0 to {}", tokens_.size() - 1));
-    tokens_[static_cast<std::size_t>(id)] = token;
-    if (token == space) space_ = static_cast<std::int32_t>(id);
-    if (token == unknown) unknown_ = static_cast<std::int32_t>(id);
-  }
-  lower_ = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
+  tasks::CtcLabels labels = tasks::read_ctc_labels(
+      folder.path, require_in<std::int64_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
+  tokens_ = std::move(labels.tokens), specials_ = std::move(labels.specials);
+  space_ = labels.space, lower_ = labels.lower;
+  const auto unknown = std::find(tokens_.begin(), tokens_.end(), labels.unknown);
+  unknown_ = unknown == tokens_.end() ? -1 : static_cast<std::int32_t>(unknown - tokens_.begin());
 }
 
 SpecialIds CtcCharacters::special() const {

@@ -172,7 +172,8 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   attention_forward(pool, problem);
   const PlainSequence<double> sequence(made, 0);
   const auto result = ops::plain::attention(sequence.problem);
-  // A score of size s has a rounding error of s · 2⁻²⁴, which is the relative error of each weight.
+  // A score of magnitude s has a rounding error of about s · 2⁻²⁴. The exponential turns it into a relative
+  // error of the weight.
   double largest = 0.0;
   for (double x : result.product) largest = std::max(largest, std::fabs(x));
   EXPECT_LT(worst_error(made.out, 0, result.out, 1.0), largest * 1e-6);

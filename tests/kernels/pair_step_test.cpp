@@ -1,5 +1,5 @@
-// Steps of word-vector training compared with the gradient of their loss: the loss in double, its gradient by
-// central differences, on every instruction set.
+// Compare one training step of word vectors, on every instruction set, with a reference gradient: central
+// differences of the loss in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>

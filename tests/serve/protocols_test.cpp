@@ -58,7 +58,7 @@ TEST(OpenAi, ChatAnswersWithTheTemplate) {
       "/v1/chat/completions", {{"messages", messages}, {"max_completion_tokens", 10}, {"temperature", 0}});
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.json()["choices"][0]["message"]["content"], expected);
-  // The streamed pieces joined are the text, and the usage is in the last event.
+  // The concatenated deltas of the stream equal the text; the last event has the numbers of tokens.
   const Reply stream = server().post("/v1/chat/completions", {{"messages", messages},
                                                               {"max_completion_tokens", 10},
                                                               {"temperature", 0},

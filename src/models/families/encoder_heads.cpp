@@ -117,6 +117,7 @@ void initialise_normal(nn::BlockConfig& block, double deviation) {
   for (nn::AttentionConfig* attention : {&block.self, &block.cross})
     attention->initial = attention->output_initial = normal;
   block.feed_forward.initial = block.feed_forward.output_initial = normal;
+  if (block.adapter) block.adapter->initial = block.adapter->output_initial = normal;
 }
 
 }  // namespace regard::models::families

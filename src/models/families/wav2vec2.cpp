@@ -84,6 +84,13 @@ nn::BlockConfig wav2vec2_block(const ConfigReader& config, std::int64_t hidden, 
   (stable ? block.self_norm.before : block.self_norm.after) = "layer_norm";
   (stable ? block.feed_forward_norm.before : block.feed_forward_norm.after) = "final_layer_norm";
   block.dropout = config.rate("hidden_dropout", 0.1f);
+  // MMS (Pratap et al. 2023). transformers reads the key only with do_stable_layer_norm.
+  if (stable && config.has("adapter_attn_dim")) {
+    nn::FeedForwardConfig& adapter = block.adapter.emplace();
+    adapter.hidden = hidden, adapter.inner = config.size("adapter_attn_dim");
+    adapter.up = "adapter_layer.linear_1", adapter.down = "adapter_layer.linear_2";
+    block.adapter_norm.before = "adapter_layer.norm";
+  }
   initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
   return block;
 }
@@ -130,7 +137,6 @@ Architecture wav2vec2(const ConfigReader& config) {
       architecture_of(config, {"Wav2Vec2ForCTC", "Wav2Vec2ForSequenceClassification", "Wav2Vec2Model"});
   const bool writes = kind == "Wav2Vec2ForCTC", classifies = kind == "Wav2Vec2ForSequenceClassification";
   config.only("add_adapter", false, "wav2vec 2.0 with convolutions after the encoder (add_adapter)");
-  config.only("adapter_attn_dim", nullptr, "wav2vec 2.0 with adapters per language (adapter_attn_dim)");
   const std::string prefix = writes || classifies ? "wav2vec2." : "";
   Architecture all;
   all.hidden = config.size("hidden_size");
