@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
 #include "text/training_pipeline.h"
@@ -93,11 +93,9 @@ std::optional<TrainingWords> TrainingWords::open(const std::filesystem::path& fo
   for (std::string line; std::getline(content, line);) {
     ++number;
     const std::size_t tab = line.find('\t');
-    std::int64_t count = 0;
-    const char* end = line.data() + line.size();
-    const auto read = tab == line.npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                                       : std::from_chars(line.data() + tab + 1, end, count);
-    if (tab == 0 || read.ec != std::errc() || read.ptr != end || count < 1)
+    const std::int64_t count =
+        tab == line.npos ? 0 : parse_number<std::int64_t>(std::string_view(line).substr(tab + 1)).value_or(0);
+    if (tab == 0 || count < 1)
       throw Error(ErrorKind::bad_file, "invalid line of a list of words", {path.string(), number, -1})
           .found(line)
           .expected("WORD<tab>COUNT, with a count of at least 1");

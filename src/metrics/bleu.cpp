@@ -105,8 +105,7 @@ BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
   return result;
 }
 
-void add_line(Statistics& sums, const std::string& hypothesis, std::span<const std::string> references,
-              const BleuOptions& options) {
+void add_line(Statistics& sums, const std::string& hypothesis, Lines references, const BleuOptions& options) {
   WordNumbers numbers;
   std::vector<std::u32string> lines;
   for (const std::string& reference : references) lines.push_back(prepared(reference, options, numbers));
@@ -134,8 +133,7 @@ std::string BleuScore::text() const {
                      brevity_penalty, ratio, hypothesis_length, reference_length);
 }
 
-BleuScore corpus_bleu(std::span<const std::string> hypotheses,
-                      std::span<const std::vector<std::string>> references, const BleuOptions& options) {
+BleuScore corpus_bleu(Lines hypotheses, ReferenceSets references, const BleuOptions& options) {
   check_references(hypotheses.size(), references);
   Statistics sums = no_statistics(options);
   for (std::size_t i = 0; i < hypotheses.size(); ++i)
@@ -143,12 +141,11 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
   return score_of(sums, options);
 }
 
-BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
-                        const BleuOptions& options) {
+BleuScore sentence_bleu(const std::string& hypothesis, Lines references, const BleuOptions& options) {
   return corpus_bleu(std::span(&hypothesis, 1), sets_of(references), options);
 }
 
-std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> bleu_statistics(const std::string& hypothesis, Lines references,
                                    const BleuOptions& options) {
   Statistics sums = no_statistics(options);
   add_line(sums, hypothesis, references, options);

@@ -40,17 +40,15 @@ struct BleuScore {
   std::string text() const;
 };
 
-// Return the BLEU of a text. references[r][i] is the r-th reference of line i. Throws usage if the numbers of
-// lines differ, there are no references, or max_order < 1.
-BleuScore corpus_bleu(std::span<const std::string> hypotheses,
-                      std::span<const std::vector<std::string>> references, const BleuOptions& options = {});
+// Return the BLEU of a text. Throws usage if the numbers of lines differ, there are no references, or
+// max_order < 1.
+BleuScore corpus_bleu(Lines hypotheses, ReferenceSets references, const BleuOptions& options = {});
 // Return the BLEU of one sentence. For single sentences, set options.effective_order.
-BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
-                        const BleuOptions& options = {});
+BleuScore sentence_bleu(const std::string& hypothesis, Lines references, const BleuOptions& options = {});
 
 // Return the statistics of one line: [hypothesis length, reference length, matches of each order…, n-grams of
 // each order…]. bleu_of() computes the score of a text from the sums over its lines; see significance.h.
-std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> bleu_statistics(const std::string& hypothesis, Lines references,
                                    const BleuOptions& options = {});
 double bleu_of(std::span<const double> sums, const BleuOptions& options = {});
 

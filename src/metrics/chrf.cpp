@@ -101,8 +101,7 @@ std::size_t orders_of(const ChrfOptions& options) {
 }
 
 // Return the matches of a line with the reference for which the score is highest.
-std::vector<Match> best_match(const std::string& hypothesis, std::span<const std::string> references,
-                              const ChrfOptions& options) {
+std::vector<Match> best_match(const std::string& hypothesis, Lines references, const ChrfOptions& options) {
   WordNumbers numbers;
   const std::vector<NgramCounts> counts = counts_of(hypothesis, options, numbers);
   std::vector<Match> best;
@@ -121,8 +120,7 @@ std::vector<Match> best_match(const std::string& hypothesis, std::span<const std
 
 }  // namespace
 
-double corpus_chrf(std::span<const std::string> hypotheses,
-                   std::span<const std::vector<std::string>> references, const ChrfOptions& options) {
+double corpus_chrf(Lines hypotheses, ReferenceSets references, const ChrfOptions& options) {
   check_references(hypotheses.size(), references);
   std::vector<Match> sums(orders_of(options));
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
@@ -136,7 +134,7 @@ double corpus_chrf(std::span<const std::string> hypotheses,
   return f_score(sums, options);
 }
 
-std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> chrf_statistics(const std::string& hypothesis, Lines references,
                                    const ChrfOptions& options) {
   orders_of(options);
   std::vector<float> statistics;
@@ -154,8 +152,7 @@ double chrf_of(std::span<const double> sums, const ChrfOptions& options) {
   return f_score(orders, options);
 }
 
-double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
-                     const ChrfOptions& options) {
+double sentence_chrf(const std::string& hypothesis, Lines references, const ChrfOptions& options) {
   return corpus_chrf(std::span(&hypothesis, 1), sets_of(references), options);
 }
 

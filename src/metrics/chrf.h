@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "metrics/metric_text.h"
+
 namespace regard::metrics {
 
 struct ChrfOptions {
@@ -17,17 +19,14 @@ struct ChrfOptions {
   bool epsilon_smoothing = false;  // average F over the n-gram orders, instead of precision and recall
 };
 
-// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; each line uses the reference with
-// the highest score. Throws usage if the numbers of lines differ, there are no references, or both orders are
-// 0.
-double corpus_chrf(std::span<const std::string> hypotheses,
-                   std::span<const std::vector<std::string>> references, const ChrfOptions& options = {});
-double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
-                     const ChrfOptions& options = {});
+// Return chrF, 0 to 100. Each line uses the reference with the highest score. Throws usage if the numbers of
+// lines differ, there are no references, or both orders are 0.
+double corpus_chrf(Lines hypotheses, ReferenceSets references, const ChrfOptions& options = {});
+double sentence_chrf(const std::string& hypothesis, Lines references, const ChrfOptions& options = {});
 
 // Return, for each order, the number of n-grams in a line, in its best-matching reference and in both.
 // chrf_of() computes the score of a text from the sums over its lines; see significance.h.
-std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> chrf_statistics(const std::string& hypothesis, Lines references,
                                    const ChrfOptions& options = {});
 double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});
 

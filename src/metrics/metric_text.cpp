@@ -219,7 +219,7 @@ std::u32string WordNumbers::line(std::span<const std::u32string_view> words) {
   return numbers;
 }
 
-void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references) {
+void check_references(std::size_t hypotheses, ReferenceSets references) {
   if (references.empty()) throw usage_error("expected at least one set of references, found none");
   for (const auto& set : references)
     if (set.size() != hypotheses)
@@ -228,13 +228,13 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
           .expected(std::to_string(hypotheses) + " references, one for each hypothesis");
 }
 
-std::vector<std::vector<std::string>> sets_of(std::span<const std::string> references) {
+std::vector<std::vector<std::string>> sets_of(Lines references) {
   std::vector<std::vector<std::string>> sets;
   for (const std::string& reference : references) sets.push_back({reference});
   return sets;
 }
 
-std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line) {
+std::vector<std::string> line_of(ReferenceSets references, std::size_t line) {
   std::vector<std::string> texts;
   for (const auto& set : references) texts.push_back(set[line]);
   return texts;

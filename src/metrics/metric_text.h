@@ -11,6 +11,11 @@
 
 namespace regard::metrics {
 
+// The lines of a text, or the references of one line.
+using Lines = std::span<const std::string>;
+// references[r][i] is the r-th reference of line i.
+using ReferenceSets = std::span<const std::vector<std::string>>;
+
 enum class MetricTokenizer {
   v13a,       // "13a": mteval-v13a, for languages with spaces between words
   intl,       // "intl": mteval-v14 --international-tokenization, which splits off punctuation of all scripts
@@ -57,10 +62,10 @@ class WordNumbers {
 };
 
 // Throw usage if there is no reference set, or if the number of lines of a set is not `hypotheses`.
-void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
+void check_references(std::size_t hypotheses, ReferenceSets references);
 // Return the reference sets of a single line: one set for each of its references.
-std::vector<std::vector<std::string>> sets_of(std::span<const std::string> references);
+std::vector<std::vector<std::string>> sets_of(Lines references);
 // Return the references of one line: references[r][line] for each r.
-std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);
+std::vector<std::string> line_of(ReferenceSets references, std::size_t line);
 
 }  // namespace regard::metrics

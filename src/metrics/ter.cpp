@@ -75,8 +75,7 @@ const char* yes(bool value) {
 }
 
 // Add the edits and the reference length of a line to `sums`.
-void add_line(TerScore& sums, const std::string& text, std::span<const std::string> references,
-              const TerOptions& options) {
+void add_line(TerScore& sums, const std::string& text, Lines references, const TerOptions& options) {
   WordNumbers numbers;
   const std::u32string hypothesis = prepared(text, options, numbers);
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
@@ -92,8 +91,7 @@ void add_line(TerScore& sums, const std::string& text, std::span<const std::stri
 
 }  // namespace
 
-TerScore corpus_ter(std::span<const std::string> hypotheses,
-                    std::span<const std::vector<std::string>> references, const TerOptions& options) {
+TerScore corpus_ter(Lines hypotheses, ReferenceSets references, const TerOptions& options) {
   check_references(hypotheses.size(), references);
   TerScore sums;
   for (std::size_t i = 0; i < hypotheses.size(); ++i)
@@ -103,7 +101,7 @@ TerScore corpus_ter(std::span<const std::string> hypotheses,
   return sums;
 }
 
-std::vector<float> ter_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> ter_statistics(const std::string& hypothesis, Lines references,
                                   const TerOptions& options) {
   TerScore line;
   add_line(line, hypothesis, references, options);
@@ -116,8 +114,7 @@ double ter_of(std::span<const double> sums) {
   return edits > 0 ? 100 : 0;
 }
 
-TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
-                      const TerOptions& options) {
+TerScore sentence_ter(const std::string& hypothesis, Lines references, const TerOptions& options) {
   return corpus_ter(std::span(&hypothesis, 1), sets_of(references), options);
 }
 

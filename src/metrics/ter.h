@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "metrics/metric_text.h"
+
 namespace regard::metrics {
 
 struct TerOptions {
@@ -24,16 +26,14 @@ struct TerScore {
   double reference_length = 0;
 };
 
-// references[r][i] is the r-th reference of line i; each line uses the reference with the fewest edits.
-// Throws usage if the numbers of lines differ or there are no references.
-TerScore corpus_ter(std::span<const std::string> hypotheses,
-                    std::span<const std::vector<std::string>> references, const TerOptions& options = {});
-TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
-                      const TerOptions& options = {});
+// Each line uses the reference with the fewest edits. Throws usage if the numbers of lines differ or there
+// are no references.
+TerScore corpus_ter(Lines hypotheses, ReferenceSets references, const TerOptions& options = {});
+TerScore sentence_ter(const std::string& hypothesis, Lines references, const TerOptions& options = {});
 
 // Return the statistics of one line: [edits, reference length]. ter_of() computes the score of a text from
 // the sums over its lines; see significance.h.
-std::vector<float> ter_statistics(const std::string& hypothesis, std::span<const std::string> references,
+std::vector<float> ter_statistics(const std::string& hypothesis, Lines references,
                                   const TerOptions& options = {});
 double ter_of(std::span<const double> sums);
 

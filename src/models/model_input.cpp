@@ -70,7 +70,7 @@ ModelInput InputSpec::blank() const {
   return ModelInput(Tensor::zeros(shape));
 }
 
-void require_text(const InputBatch& batch, const std::string& network) {
+void require_unmasked_text(const InputBatch& batch, const std::string& network) {
   if (!batch.values.empty()) throw usage_error("expected text input, found features or an image");
   ops::require_ragged("model", batch.shape, std::ssize(batch.ids));
   for (std::size_t t = 0; batch.attended != nullptr && t < batch.ids.size(); ++t)

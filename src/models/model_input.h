@@ -79,7 +79,7 @@ struct InputBatch {
   std::span<const Tensor> values = {};  // inputs of the sequences (ModelInput::values), used instead of ids
 };
 // Throw usage unless the batch is text without masked tokens. `network` names the network in the message.
-void require_text(const InputBatch& batch, const std::string& network);
+void require_unmasked_text(const InputBatch& batch, const std::string& network);
 using TokenBatch = InputBatch;  // input of a decoder, which is always token ids
 
 // Owns the arrays to which an InputBatch refers. clear() keeps their memory for reuse.

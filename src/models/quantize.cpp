@@ -7,25 +7,12 @@
 #include "kernels/int8.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
+#include "tensor/transposed.h"
 
 namespace regard::models {
 namespace {
 
 constexpr const char* kKey = "quantization_config";
-
-Tensor transposed(const Tensor& x) {
-  Tensor y = Tensor::empty({x.columns(), x.rows()}, x.dtype());
-  const auto copy = [&]<class Number>(const Number* from, Number* to) {
-    for (std::int64_t row = 0; row < x.rows(); ++row)
-      for (std::int64_t column = 0; column < x.columns(); ++column)
-        to[column * x.rows() + row] = from[row * x.columns() + column];
-  };
-  if (x.dtype() == DType::i8)
-    copy(static_cast<const std::int8_t*>(x.data()), static_cast<std::int8_t*>(y.data()));
-  else
-    copy(x.f32(), y.f32());
-  return y;
-}
 
 Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
   const bool across = parameter.use == Parameter::Use::transposed_linear;

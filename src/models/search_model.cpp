@@ -62,7 +62,7 @@ class SearchModel : public Network {
 
   Var encode(Tape& tape, const InputBatch& source) override {
     const PassLocks locks(one_pass_, tape);
-    require_text(source, "a recurrent network");
+    require_unmasked_text(source, "a recurrent network");
     Var x = embed(tape, source_ ? *source_ : target_, source, "encoder");
     x = encoder_.forward(tape, x, source.shape);
     return nn::show(tape, "encoder", "output", x);
@@ -70,7 +70,7 @@ class SearchModel : public Network {
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
     const PassLocks locks(one_pass_, tape);
-    require_text(target, "a recurrent network");
+    require_unmasked_text(target, "a recurrent network");
     if (cache != nullptr) return decode_cached(tape, target, memory, *cache);
     check_memory(memory, target.shape.sequences());
     const std::vector<Var> states = decoder_.first_states(tape, memory->hidden, memory->shape);

@@ -61,14 +61,14 @@ class SequenceModel : public Network {
   Var encode(Tape& tape, const InputBatch& source) override {
     if (predicts()) throw without_part("encoder");
     const PassLocks locks(one_pass_, tape);
-    require_text(source, "a network without attention");
+    require_unmasked_text(source, "a network without attention");
     return run(tape, source, {});
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory*, Cache* cache) override {
     if (!predicts()) throw without_part("decoder");
     const PassLocks locks(one_pass_, tape);
-    require_text(target, "a network without attention");
+    require_unmasked_text(target, "a network without attention");
     return cache == nullptr ? run(tape, target, {}) : run_cached(tape, target, *cache);
   }
 

@@ -42,7 +42,7 @@ std::string_view take_field(std::string_view& line, bool& alone) {
 }
 
 // Parse a finite number into `value`. Returns false if the field is not a finite number.
-bool parse_number(std::string_view field, float& value) {
+bool parse_float(std::string_view field, float& value) {
   if (field.size() > 1 && field.front() == '+' && field[1] != '-') field.remove_prefix(1);
   const char* last = field.data() + field.size();
   const auto [end, error] = std::from_chars(field.data(), last, value);
@@ -74,7 +74,7 @@ std::optional<RowError> parse_row(std::string_view line, std::size_t size, float
       return RowError{"the line has too few fields", std::to_string(count_fields(line)) + " fields",
                       expected};
     const std::string_view field = take_field(word, alone);
-    if (!parse_number(field, row[left - 1]))
+    if (!parse_float(field, row[left - 1]))
       return RowError{"not a finite number", "'" + std::string(field.substr(0, 40)) + "'", expected};
     if (left > 1)
       while (!word.empty() && is_blank(word.back())) word.remove_suffix(1);
@@ -89,7 +89,7 @@ bool holds_vector(std::string_view word, std::size_t size) {
   std::size_t numbers = 0;
   bool alone = false;
   float value;
-  while (!word.empty() && !alone) numbers += parse_number(take_field(word, alone), value);
+  while (!word.empty() && !alone) numbers += parse_float(take_field(word, alone), value);
   return numbers >= size;
 }
 

@@ -220,17 +220,13 @@ void vector_rows(const Bf16Block& block) {
   }
 }
 
+// Call rows[v - 1] for each panel of the block, where v is the panel's width in vectors.
+void for_each_panel_by_width(const Bf16Block& block, void (*const (&rows)[3])(const Bf16Block&)) {
+  for_each_panel(block, [&rows](const Bf16Block& one) { rows[one.width() / kBf16Columns - 1](one); });
+}
+
 void multiply_vectors(const Bf16Block& block) {
-  for_each_panel(block, [](const Bf16Block& one) {
-    switch (one.width() / kBf16Columns) {
-      case 1:
-        return vector_rows<1>(one);
-      case 2:
-        return vector_rows<2>(one);
-      default:
-        return vector_rows<3>(one);
-    }
-  });
+  for_each_panel_by_width(block, {vector_rows<1>, vector_rows<2>, vector_rows<3>});
 }
 
 // Tile registers 0 to 5 hold sums, register 6 a tile of A, and register 7 a tile of B. The intrinsics require
@@ -307,16 +303,7 @@ void multiply_tiles(const Bf16Block& block) {
   for (int tile = 0; tile < 7; ++tile) shapes.set(tile, rows, 64);
   shapes.set(7, 16, 64);
   _tile_loadconfig(&shapes);
-  for_each_panel(block, [](const Bf16Block& one) {
-    switch (one.width() / kBf16Columns) {
-      case 1:
-        return all_tile_rows<1>(one);
-      case 2:
-        return all_tile_rows<2>(one);
-      default:
-        return all_tile_rows<3>(one);
-    }
-  });
+  for_each_panel_by_width(block, {all_tile_rows<1>, all_tile_rows<2>, all_tile_rows<3>});
   _tile_release();
 }
 

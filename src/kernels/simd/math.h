@@ -43,19 +43,11 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
 // instructions do this if the bound is the first operand; the arm64 instructions need an extra step.
 template <class D>
 HWY_INLINE hn::Vec<D> at_least(hn::Vec<D> bound, hn::Vec<D> x) {
-#if HWY_ARCH_X86
-  return hn::Max(bound, x);
-#else
-  return hn::IfThenElse(hn::Gt(bound, x), bound, x);
-#endif
+  return HWY_ARCH_X86 ? hn::Max(bound, x) : hn::IfThenElse(hn::Gt(bound, x), bound, x);
 }
 template <class D>
 HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
-#if HWY_ARCH_X86
-  return hn::Min(bound, x);
-#else
-  return hn::IfThenElse(hn::Lt(bound, x), bound, x);
-#endif
+  return HWY_ARCH_X86 ? hn::Min(bound, x) : hn::IfThenElse(hn::Lt(bound, x), bound, x);
 }
 
 namespace detail {

@@ -122,16 +122,10 @@ void any_radix(const FourierStage& stage) {
 }
 
 void fourier_stage(const FourierStage& stage) {
-  switch (stage.radix) {
-    case 2:
-      return small_radix<2>(stage);
-    case 4:
-      return small_radix<4>(stage);
-    case 5:
-      return small_radix<5>(stage);
-    default:
-      return any_radix(stage);
-  }
+  if (stage.radix == 2) return small_radix<2>(stage);
+  if (stage.radix == 4) return small_radix<4>(stage);
+  if (stage.radix == 5) return small_radix<5>(stage);
+  any_radix(stage);
 }
 
 HWY_INLINE DoubleVector rounded_if(bool rounds, DoubleVector x) {

@@ -8,8 +8,7 @@
 namespace regard::models::families {
 
 // bert_block() and bert_encoder() return BERT's block and encoder, which other families use too. `prefix` is
-// the prefix of the encoder's weight names.
-// `dropout` is the default of the dropout rates.
+// the prefix of the encoder's weight names, `dropout` the default of the dropout rates.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden, float dropout = 0.1f);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the input embedding of a stack whose layers are configured by `block`: token embeddings + learned
