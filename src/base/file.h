@@ -80,9 +80,9 @@ class MappedFile {
 // renames it over the path and syncs the folder.
 class AtomicFile {
  public:
-  // Prepare to write `path`, whose folder must exist. The permissions of an existing file are kept; the target
-  // of a symbolic link is replaced. Standard output ("-"), open files such as /dev/stdout and other files that
-  // are not regular are written in place, unbuffered. Throws io.
+  // Prepare to write `path`, whose folder must exist. The permissions of an existing file are kept; the
+  // target of a symbolic link is replaced. Standard output ("-"), open files such as /dev/stdout and other
+  // files that are not regular are written in place, unbuffered. Throws io.
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();  // removes the temporary file unless commit() was called
   AtomicFile(const AtomicFile&) = delete;
