@@ -113,6 +113,9 @@ struct StackConfig {
   // True if the last entry of `hidden_states` in the reference implementation is the state after the norm
   // named `norm`.
   bool last_state_is_normed = true;
+  // Name of the weights of a learned sum: the output is Σ softmax(weights)[i] · state[i] of the embedding's
+  // and the layers' states. Empty if the output is that of the last layer.
+  std::string layer_weights;
 };
 
 // A linear layer of a head: norm(activation(W x + b)).

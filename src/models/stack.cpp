@@ -8,6 +8,7 @@
 #include "ops/dropout.h"
 #include "ops/parameter.h"
 #include "ops/replacing_probe.h"
+#include "ops/weighted_sum.h"
 #include "regard/error.h"
 
 namespace regard::models {
@@ -128,6 +129,12 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
         std::make_unique<nn::Block>(config.prefix + number + ".", config.point + "." + number, block));
   }
   if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
+  if (config.layer_weights.empty()) return;
+  sums_normed_ = config.last_state_is_normed;
+  layer_weights_ = std::make_unique<Parameter>();
+  layer_weights_->name = config.layer_weights;
+  layer_weights_->variable.value = declared({config.layers + 1});
+  layer_weights_->initial = {Initialisation::Kind::constant, 1.0 / static_cast<double>(config.layers + 1)};
 }
 
 namespace {
@@ -178,14 +185,23 @@ Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Ca
     cross.mask = memory->attended;
     cross.mask_sequence_stride = memory->shape.offsets[1];
   }
+  std::vector<Var> states{x};  // only if layer_weights_ is set
   for (const auto& block : blocks_) {
     Var known = nullptr;
     if (replacing != nullptr)
       known = replacing->replace(tape, point_ + "." + std::to_string(self.layer) + ".skip", nullptr);
-    x = known != nullptr ? known : forward_layer(tape, *block, x, self, cross);
+    // The states of a sum must not be overwritten by the next layer.
+    x = known != nullptr ? known
+        : layer_weights_ ? block->forward(tape, x, self, cross)
+                         : forward_layer(tape, *block, x, self, cross);
+    if (layer_weights_) states.push_back(x);
     ++self.layer, ++cross.layer;
   }
   if (norm_) x = norm_->forward(tape, x);
+  if (layer_weights_) {
+    if (sums_normed_) states.back() = x;
+    x = ops::weighted_sum(tape, &layer_weights_->variable, states);
+  }
   x = ops::dropout(tape, x, batch.shape, output_dropout_);
   return nn::show(tape, point_, "output", x);
 }
@@ -199,6 +215,7 @@ void Stack::collect(std::vector<Parameter*>& parameters) const {
   if (relative_bias_) relative_bias_->collect(parameters);
   for (const auto& block : blocks_) block->collect(parameters);
   if (norm_) norm_->collect(parameters);
+  if (layer_weights_) parameters.push_back(layer_weights_.get());
 }
 
 void Stack::prepare_for_inference(const nn::Preparation& how) const {

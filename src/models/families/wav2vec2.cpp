@@ -120,8 +120,6 @@ StackConfig wav2vec2_encoder(const ConfigReader& config, const std::string& pref
 // Wav2Vec2ForSequenceClassification. transformers projects every frame and then takes the mean; this
 // head projects the mean, which gives the same result, because the projection is linear.
 HeadConfig sound_classifier(const ConfigReader& config) {
-  config.only("use_weighted_layer_sum", false,
-              "wav2vec 2.0 with a weighted sum of all layers (use_weighted_layer_sum)");
   DenseConfig projector;
   projector.name = "projector", projector.out = config.size("classifier_proj_size", 256);
   HeadConfig head = sequence_classifier(config, {projector}, "classifier");
@@ -151,6 +149,8 @@ Architecture wav2vec2(const ConfigReader& config) {
   all.names.ignored = {"masked_spec_embed", "quantizer.", "project_q.", "project_hid."};
   if (!writes) all.names.ignored.push_back("lm_head.");
   if (classifies) all.head = sound_classifier(config);
+  if (classifies && config.flag("use_weighted_layer_sum", false))
+    all.encoder->layer_weights = "layer_weights";
   if (!writes) return all;
   if (const std::string reduction = config.word("ctc_loss_reduction", "sum");
       reduction != "sum" && reduction != "mean")
