@@ -21,7 +21,7 @@ std::u32string AlignedText::code_points() const {
 
 void AlignedText::transform(std::span<const unicode::Change> changes, std::size_t dropped) {
   std::string text;
-  std::vector<Span> spans;
+  std::vector<Offsets> spans;
   text.reserve(text_.size());
   if (tracked_) spans.reserve(spans_.size());
   std::size_t place = 0;  // byte offset in the old text
@@ -30,12 +30,12 @@ void AlignedText::transform(std::span<const unicode::Change> changes, std::size_
   };
   skip(dropped);
   for (const unicode::Change& change : changes) {
-    Span span;
+    Offsets span;
     if (tracked_) {
       if (change.change > 0) {
-        span = place == 0 ? Span{origin_, origin_} : spans_[place - 1];
+        span = place == 0 ? Offsets{origin_, origin_} : spans_[place - 1];
       } else {
-        span = place < spans_.size() ? spans_[place] : Span{origin_, origin_};
+        span = place < spans_.size() ? spans_[place] : Offsets{origin_, origin_};
       }
     }
     if (change.change <= 0) skip(1 + static_cast<std::size_t>(-change.change));
@@ -54,7 +54,7 @@ void AlignedText::prepend(std::string_view prefix) {
   if (!tracked_) return;
   // The bytes of the prefix and of the first code point get the input range of the first code point.
   const std::size_t first = length_of(text_[prefix.size()]);
-  const Span front = spans_.front(), last = spans_[first - 1];
+  const Offsets front = spans_.front(), last = spans_[first - 1];
   spans_.insert(spans_.begin(), prefix.size(), front);
   std::size_t inserted = prefix.empty() ? 0 : length_of(prefix[0]);
   for (; inserted < prefix.size() + first; ++inserted) spans_[inserted] = last;
@@ -63,7 +63,7 @@ void AlignedText::prepend(std::string_view prefix) {
 void AlignedText::append(std::string_view suffix) {
   if (text_.empty()) return;
   text_.append(suffix);
-  if (tracked_) spans_.insert(spans_.end(), suffix.size(), Span(spans_.back()));
+  if (tracked_) spans_.insert(spans_.end(), suffix.size(), Offsets(spans_.back()));
 }
 
 void AlignedText::normalize(unicode::Form form) {
@@ -111,7 +111,7 @@ void AlignedText::strip(bool left, bool right) {
 void AlignedText::replace(std::span<const Match> matches, std::string_view content) {
   if (std::none_of(matches.begin(), matches.end(), [](const Match& match) { return match.matched; })) return;
   std::string text;
-  std::vector<Span> spans;
+  std::vector<Offsets> spans;
   text.reserve(text_.size());
   for (const Match& match : matches) {
     if (!match.matched) {
@@ -122,7 +122,7 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
     text.append(content);
     if (tracked_)
       spans.insert(spans.end(), content.size(),
-                   match.end == 0 ? Span{origin_, origin_} : spans_[match.end - 1]);
+                   match.end == 0 ? Offsets{origin_, origin_} : spans_[match.end - 1]);
   }
   // The content gets the input range of the last code point of its match, as in transformers' tokenizers.
   const Match& first = matches.front();
@@ -137,7 +137,7 @@ void AlignedText::assign(std::string text, std::span<const std::size_t> places) 
       if (spans_.empty()) return origin_;
       return place < spans_.size() ? spans_[place].begin : spans_.back().end;
     };
-    std::vector<Span> spans(text.size());
+    std::vector<Offsets> spans(text.size());
     for (std::size_t i = 0; i < text.size(); ++i)
       spans[i] = {input_place(places[i]), input_place(places[i + 1])};
     spans_ = std::move(spans);

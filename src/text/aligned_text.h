@@ -10,15 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "text/encoding.h"
 #include "text/unicode.h"
 
 namespace regard::text {
-
-// A range [begin, end) in bytes of the input.
-struct Span {
-  std::uint32_t begin = 0, end = 0;
-  friend bool operator==(const Span&, const Span&) = default;
-};
 
 // A range of a text. `matched` is true if the range matched the pattern that split the text.
 struct Match {
@@ -31,11 +26,11 @@ class AlignedText {
   AlignedText() = default;
   // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the byte
   // offset of `text` in the input; if `tracked` is false, any nonzero offset may be replaced with 1.
-  AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
+  AlignedText(std::string_view text, std::span<const Offsets> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
   const std::string& text() const noexcept { return text_; }
-  const std::vector<Span>& spans() const noexcept { return spans_; }
+  const std::vector<Offsets>& spans() const noexcept { return spans_; }
   std::uint32_t origin() const noexcept { return origin_; }
   bool tracked() const noexcept { return tracked_; }
 
@@ -61,7 +56,7 @@ class AlignedText {
 
  private:
   std::string text_;
-  std::vector<Span> spans_;
+  std::vector<Offsets> spans_;
   std::uint32_t origin_ = 0;
   bool tracked_ = true;
 };

@@ -18,7 +18,7 @@ Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(inpu
       const std::size_t next = i + static_cast<std::size_t>(part.size);
       if (tracked_)
         spans_.insert(spans_.end(), storage_.size() - before,
-                      Span{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(next)});
+                      Offsets{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(next)});
       i = next;
     }
     text_ = storage_;
@@ -26,7 +26,7 @@ Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(inpu
   if (!text_.empty()) list_.push_back({0, static_cast<std::uint32_t>(text_.size()), at_start ? 0u : 1u, -1});
 }
 
-Span Pieces::span_of(std::uint32_t begin, std::uint32_t end) const noexcept {
+Offsets Pieces::span_of(std::uint32_t begin, std::uint32_t end) const noexcept {
   if (!spans_.empty()) return {spans_[begin].begin, spans_[end - 1].end};
   const auto continues = [this](std::uint32_t place) {
     return place < text_.size() && (static_cast<unsigned char>(text_[place]) & 0xC0u) == 0x80u;
@@ -41,12 +41,12 @@ AlignedText Pieces::detach(const Piece& piece) const {
   if (!tracked_) return {text, {}, piece.origin, false};
   if (!spans_.empty())
     return {text, std::span(spans_).subspan(piece.begin, piece.end - piece.begin), piece.origin, true};
-  std::vector<Span> spans;
+  std::vector<Offsets> spans;
   spans.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const auto size = static_cast<std::size_t>(utf8::decode(text, i).size);
     const auto begin = piece.begin + static_cast<std::uint32_t>(i);
-    spans.insert(spans.end(), size, Span{begin, begin + static_cast<std::uint32_t>(size)});
+    spans.insert(spans.end(), size, Offsets{begin, begin + static_cast<std::uint32_t>(size)});
     i += size;
   }
   return {text, spans, piece.origin, true};

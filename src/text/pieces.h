@@ -34,7 +34,7 @@ class Pieces {
   const std::vector<Piece>& list() const noexcept { return list_; }
   bool tracked() const noexcept { return tracked_; }
   // Return the range of input bytes for [begin, end) in the buffer; `begin` must be less than `end`.
-  Span span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
+  Offsets span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
 
   // Divide each text piece. cut(text, add) must call add(begin, end, token = -1) for each new piece, with
   // offsets relative to the old piece; empty pieces are dropped.
@@ -55,7 +55,7 @@ class Pieces {
   std::string_view text_;
   std::string storage_;
   // input range of each byte of the buffer; empty if offsets are not tracked or if the buffer is the input
-  std::vector<Span> spans_;
+  std::vector<Offsets> spans_;
   std::vector<Piece> list_;
   bool tracked_ = true;
 };
@@ -86,7 +86,7 @@ void Pieces::rewrite(Unchanged unchanged, Change change) {
   for (const Piece& piece : list_) any = any || (piece.token < 0 && !unchanged(text_of(piece)));
   if (!any) return;
   std::string storage;
-  std::vector<Span> spans;
+  std::vector<Offsets> spans;
   storage.reserve(text_.size() + text_.size() / 8);
   for (Piece& piece : list_) {
     AlignedText aligned = detach(piece);

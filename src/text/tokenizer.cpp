@@ -85,10 +85,10 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
   Encoding encoding;
   CodePointCounter begins(text), ends(text);
   std::int32_t word_index = -1;
-  const auto add = [&](std::int32_t id, std::string token, Span span) {
+  const auto add = [&](std::int32_t id, std::string token, Offsets span) {
     encoding.push(id, std::move(token), type, false);
     encoding.words.back() = word_index;
-    encoding.byte_offsets.back() = {span.begin, span.end};
+    encoding.byte_offsets.back() = span;
     encoding.offsets.back() = {begins.at(span.begin), ends.at(span.end)};
   };
   std::vector<Token> tokens;
@@ -104,7 +104,7 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
     const auto most = static_cast<std::uint32_t>(word.size());
     for (const Token& token : tokens) {
       const std::uint32_t end = std::min(token.end, most), begin = std::min(token.begin, end);
-      Span span{piece.origin, piece.origin};
+      Offsets span{piece.origin, piece.origin};
       if (begin < end) {
         span = pieces.span_of(piece.begin + begin, piece.begin + end);
       } else if (begin < most) {  // an empty token gets the start position of the next token

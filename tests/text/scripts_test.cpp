@@ -27,7 +27,7 @@ TEST_F(Scripts, EqualEveryGolden) {
     cutter_->apply(pieces);
     Json found = Json::array();
     for (const Piece& piece : pieces.list()) {
-      const Span span = pieces.span_of(piece.begin, piece.end);
+      const Offsets span = pieces.span_of(piece.begin, piece.end);
       found.push_back({pieces.text_of(piece),
                        {utf8::count(std::string_view(text).substr(0, span.begin)),
                         utf8::count(std::string_view(text).substr(0, span.end))}});
