@@ -25,7 +25,7 @@ void for_pieces(ThreadPool& pool, std::int64_t count, Body&& body) {
   });
 }
 
-double dot(const float* a, const float* b, std::int64_t count) {
+double inner_product_of(const float* a, const float* b, std::int64_t count) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
@@ -39,7 +39,7 @@ void WeightedSumNode::backward(WeightedSumNode& node, Tape& tape) {
     const std::span<double> products = tape.arena().array<double>(node.parts.size());
     tape.pool().parallel_for(count, [&](std::int64_t i, int) {
       const auto at = static_cast<std::size_t>(i);
-      products[at] = dot(dy, node.parts[at]->value.f32(), elements);
+      products[at] = inner_product_of(dy, node.parts[at]->value.f32(), elements);
     });
     double mean = 0.0;
     for (std::size_t i = 0; i < products.size(); ++i)

@@ -61,7 +61,6 @@ class MarianModel final : public VocabularyModel, private RunningModel {
   float largest_score() const override { return pieces_->running()->largest_score(); }
 
   std::unique_ptr<SentencePieceModel> pieces_;
-  Vocabulary vocabulary_;
   std::int32_t unknown_;
   std::vector<std::int32_t> piece_ids_, ids_;  // maps from vocabulary id to piece id, and back
 };

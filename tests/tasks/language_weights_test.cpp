@@ -18,7 +18,7 @@ namespace {
 
 const std::filesystem::path kFolder = testing::golden("hf-tiny/wav2vec2-adapter");
 
-infer::LoadedModel opened(const std::string& language) {
+infer::LoadedModel opened_in(const std::string& language) {
   return infer::LoadedModel::open(kFolder, {.reads = InputKind::features, .language = language});
 }
 
@@ -41,7 +41,7 @@ std::string transcript(const std::string& language, std::span<const float> sampl
                        const tasks::TranscribeOptions& options = {}) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "sound.wav", wav(samples));
-  const infer::LoadedModel loaded = opened(language);
+  const infer::LoadedModel loaded = opened_in(language);
   ThreadPool pool(1);
   tasks::Transcriber transcriber(formats::ModelFolder::open(kFolder), loaded, pool, options);
   std::string text;
@@ -55,7 +55,7 @@ TEST(LanguageWeights, LogitsEqualThoseOfTransformers) {
   const Golden golden("hf-tiny", "wav2vec2-adapter");
   const Tensor sounds = golden.tensor("input_values");
   const Tensor logits = formats::SafetensorsFile::open(kFolder / "hindi.safetensors")->tensor("logits");
-  const infer::LoadedModel loaded = opened("hin");
+  const infer::LoadedModel loaded = opened_in("hin");
   ASSERT_EQ(loaded.model->labels(), 12);
   ThreadPool pool(1);
   Arena arena;
@@ -86,7 +86,7 @@ TEST(LanguageWeights, TranscriptsEqualThoseOfTransformers) {
 }
 
 TEST(LanguageWeights, AnUnknownLanguageNamesTheLanguages) {
-  EXPECT_REGARD_ERROR(opened("urd"), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(opened_in("urd"), ErrorKind::usage,
                       "the model has no weights for this language (found urd, expected hin)");
   EXPECT_REGARD_ERROR(infer::LoadedModel::open(testing::golden("hf-tiny/wav2vec2-stable"),
                                                {.reads = InputKind::features, .language = "hin"}),
