@@ -33,8 +33,8 @@ struct ModelFolder {
 
   // Return the codes of the languages for which the folder has weights (MMS), in alphabetical order.
   std::vector<std::string> languages() const;
-  // Select a language: the weights of adapter.CODE.safetensors, and
-  // the size of that language's vocabulary. Throws usage if the folder has no such file.
+  // Select a language: the weights of adapter.CODE.safetensors, and the size of that language's vocabulary.
+  // Throws usage if the folder has no such file.
   void select_language(const std::string& code);
 
   // Open the weights. Those of the selected language replace the model's own.

@@ -46,7 +46,6 @@ std::string without_spaces(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Return the text with the escapes of WebVTT, in which "<" starts a tag and "&" an escape.
 // Return the words as the text of a WebVTT cue, with a time before each word. Times within a cue must
 // increase and be inside the cue's range; other times are left out.
 std::string timed_text(const TranscriptSegment& segment) {
