@@ -155,8 +155,10 @@ struct LayerCall {
   }
 };
 
+// Return the output of a layer. If `keeps_x` is false, it may overwrite x.
 Var forward_layer(Tape& tape, const nn::Block& block, Var x, const nn::AttentionInput& self,
-                  const nn::AttentionInput& cross) {
+                  const nn::AttentionInput& cross, bool keeps_x) {
+  if (!tape.options().checkpoint && keeps_x) return block.forward(tape, x, self, cross);
   if (!tape.options().checkpoint)
     return nn::in_one_place(tape, x, [&] { return block.forward(tape, x, self, cross); });
   LayerCall call{&block, x, self, cross, *self.shape, {}};
@@ -185,25 +187,24 @@ Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Ca
     cross.mask = memory->attended;
     cross.mask_sequence_stride = memory->shape.offsets[1];
   }
-  std::vector<Var> states{x};  // only if layer_weights_ is set
+  std::span<Var> states;  // the states of the learned sum
+  if (layer_weights_) {
+    states = tape.arena().array<Var>(blocks_.size() + 1);
+    states[0] = x;
+  }
   for (const auto& block : blocks_) {
     Var known = nullptr;
     if (replacing != nullptr)
       known = replacing->replace(tape, point_ + "." + std::to_string(self.layer) + ".skip", nullptr);
-    // The states of a sum must not be overwritten by the next layer.
-    x = known != nullptr ? known
-        : layer_weights_ ? block->forward(tape, x, self, cross)
-                         : forward_layer(tape, *block, x, self, cross);
-    if (layer_weights_) states.push_back(x);
+    x = known != nullptr ? known : forward_layer(tape, *block, x, self, cross, layer_weights_ != nullptr);
     ++self.layer, ++cross.layer;
+    if (layer_weights_) states[static_cast<std::size_t>(self.layer)] = x;
   }
   if (norm_) x = norm_->forward(tape, x);
-  if (layer_weights_) {
-    if (sums_normed_) states.back() = x;
-    x = ops::weighted_sum(tape, &layer_weights_->variable, states);
-  }
-  x = ops::dropout(tape, x, batch.shape, output_dropout_);
-  return nn::show(tape, point_, "output", x);
+  x = nn::show(tape, point_, "output", ops::dropout(tape, x, batch.shape, output_dropout_));
+  if (!layer_weights_) return x;
+  if (sums_normed_) states.back() = x;
+  return ops::weighted_sum(tape, &layer_weights_->variable, states);
 }
 
 kernels::Precision Stack::precision() const {
