@@ -27,7 +27,7 @@ namespace regard {
 // Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
 // Whisper.
 struct TranscribeOptions {
-  // code of the language, such as "en"; if empty, detected from the first 30 seconds
+  // code of the language, such as "en"; if empty, detected from the first 30 seconds. Empty for a CTC model.
   std::string language = {};
   bool translate = false;  // translate to English
   bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds

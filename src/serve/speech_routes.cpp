@@ -33,12 +33,14 @@ void refuse_unavailable(const Call& call) {
       if (one == "word") refuse("timestamp_granularities[]", "word timestamps");
 }
 
-tasks::TranscribeOptions options_of(const Call& call, bool translates, Probe* probe) {
+tasks::TranscribeOptions options_of(const Call& call, const ModelHost& host, bool translates, Probe* probe) {
   tasks::TranscribeOptions options;
   tasks::WhisperOptions& whisper = options.whisper;
   whisper.translates = translates;
   whisper.probe = options.ctc.probe = probe;
-  whisper.language = call.value<std::string>("language", "");
+  // The language of a CTC model is fixed. Clients name one by default, so it is ignored.
+  if (host.loaded().model->output() != Output::ctc)
+    whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
   // Temperature 0 selects the default list of temperatures, as in OpenAI's API. The list begins with 0; each
   // higher temperature is tried only if the text decoded before is improbable or repetitive.
@@ -103,7 +105,7 @@ void answer_speech(Call& call, bool translates) {
   const auto name = call.value<std::string>("response_format", "json");
   const TranscriptFormat format = format_of(name);
   const ExclusiveUse use(call, *host);
-  std::string text = transcript_of(call, *host, options_of(call, translates, use.probe()), format);
+  std::string text = transcript_of(call, *host, options_of(call, *host, translates, use.probe()), format);
   if (format != TranscriptFormat::json) return call.reply_text(std::move(text), "text/plain; charset=utf-8");
   const Json transcript = parse_json(text, "the transcript");
   if (name == "verbose_json") return call.reply(verbose_json(transcript, translates));

@@ -8,7 +8,7 @@ namespace regard::testing {
 namespace {
 
 TestServer& speech_server() {
-  static TestServer only(serve_options(), {"whisper", "gpt"});
+  static TestServer only(serve_options(), {"whisper", "gpt", "ctc"});
   return only;
 }
 
@@ -56,6 +56,16 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   reply = post_sound("/v1/audio/translations", read_file(sound_file("short.wav")),
                      {{"temperature", "0.5"}, {"response_format", "text"}});
   EXPECT_EQ(reply.body, format(translated, "text"));
+}
+
+TEST(Speech, TheLanguageIsIgnoredByACtcModel) {
+  const Model model = load(TestServer::folder("ctc"));
+  const Transcript expected = Transcriber(model, {}).transcribe(sound_file("short.wav"));
+  const Reply reply = post_sound("/v1/audio/transcriptions", read_file(sound_file("short.wav")),
+                                 {{"language", "en"}, {"response_format", "text"}, {"model", "ctc"}});
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.body, format(expected, "text"));
+  EXPECT_THROW(Transcriber(model, {.language = "en"}), Error);
 }
 
 TEST(Speech, AttentionOverASoundIsACapture) {

@@ -132,6 +132,7 @@ std::string TestServer::folder(const std::string& name) {
   if (name == "ner") return golden("hf-more/bert-ner").string();
   if (name == "qa") return golden("tasks/roberta-qa").string();
   if (name == "whisper") return golden("sound/whisper-small").string();
+  if (name == "ctc") return golden("hf-tiny/wav2vec2-adapter").string();
   if (name == "vit") return golden("hf-tiny/vit").string();
   if (name == "clip") return golden("hf-more/clip-words").string();
   if (name == "fill") return golden("tasks/roberta-fill").string();
