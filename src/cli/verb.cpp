@@ -49,7 +49,7 @@ ThreadPool& Globals::pool() {
 void add_globals(CLI::App& verb, Globals& globals) {
   verb.add_option("-t,--threads", globals.threads, "Number of threads. Default: one per physical core")
       ->check(CLI::Range(1, 1024));
-  verb.add_option("-s,--seed", globals.seed, "Random seed")->check(not_negative())->capture_default_str();
+  add_checked_option(verb, "-s,--seed", globals.seed, "Random seed", not_negative());
   verb.add_flag("--json", globals.json, "Print JSON, one object per line");
   verb.add_flag("-q,--quiet", globals.quiet, "Do not print progress to standard error");
 }
