@@ -12,24 +12,23 @@ namespace {
 
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
-  for (const TaskEntry& entry : task_registry()) names.emplace_back(entry.traits.name);
+  for (const TaskTraits* traits : task_registry()) names.emplace_back(traits->name);
   return names;
 }
 
 // Return the help text of the key `task`: "Training task: translation (translate a text), …".
 std::string task_help() {
   std::string text = "Training task: ";
-  for (const TaskEntry& entry : task_registry())
-    text +=
-        fmt::format("{}{} ({})", text.ends_with(": ") ? "" : ", ", entry.traits.name, entry.traits.meaning);
+  for (const TaskTraits* traits : task_registry())
+    text += fmt::format("{}{} ({})", text.ends_with(": ") ? "" : ", ", traits->name, traits->meaning);
   return text + ".";
 }
 
 // Return the metrics of all tasks, without duplicates.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names{"loss"};
-  for (const TaskEntry& entry : task_registry())
-    for (const MetricKind& metric : entry.traits.metrics)
+  for (const TaskTraits* traits : task_registry())
+    for (const MetricKind& metric : traits->metrics)
       if (std::find(names.begin(), names.end(), metric.name) == names.end()) names.emplace_back(metric.name);
   return names;
 }
@@ -43,9 +42,9 @@ std::vector<std::string> best_choices() {
 std::string best_help() {
   std::string text =
       "Metric that selects the best checkpoint; auto: the first of these that `metrics` computes: ";
-  for (const TaskEntry& entry : task_registry()) {
-    text += fmt::format("{}{}:", text.ends_with("computes: ") ? "" : "; ", entry.traits.name);
-    for (const MetricKind& metric : entry.traits.metrics) text += fmt::format(" {}", metric.name);
+  for (const TaskTraits* traits : task_registry()) {
+    text += fmt::format("{}{}:", text.ends_with("computes: ") ? "" : "; ", traits->name);
+    for (const MetricKind& metric : traits->metrics) text += fmt::format(" {}", metric.name);
   }
   return text + ".";
 }
@@ -62,10 +61,10 @@ void add_task(std::vector<Field>& list, std::string& task) {
 }
 
 void mark_tasks(std::vector<Field>& list) {
-  for (const TaskEntry& entry : task_registry())
-    for (const std::string& key : entry.traits.keys)
+  for (const TaskTraits* traits : task_registry())
+    for (const std::string& key : traits->keys)
       for (Field& field : list)
-        if (field.name() == key) field.tasks.emplace_back(entry.traits.name);
+        if (field.name() == key) field.tasks.emplace_back(traits->name);
 }
 
 void add_validation(std::vector<Field>& list, ValidationConfig& c) {

@@ -118,12 +118,9 @@ const TaskTraits& audio_classification_traits() {
                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
       .verb = "classify",
       .labels = "labels",
-      .has_text = false};
+      .has_text = false,
+      .make = new_task<AudioClassification>};
   return traits;
-}
-
-std::unique_ptr<Task> make_audio_classification(const RunConfig& config) {
-  return std::make_unique<AudioClassification>(config);
 }
 
 }  // namespace regard::train

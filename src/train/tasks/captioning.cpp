@@ -39,7 +39,7 @@ class Captioning : public Task {
   }
   void read() override { rows_ = read_pictures(config_); }
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
-    const auto trained = train_tokenizer(config_, lines_of(rows_.train.rows), Marks::sentence, pool);
+    const auto trained = train_tokenizer(config_, row_texts(rows_.train.rows), Marks::sentence, pool);
     return {trained, trained};
   }
   Json model_config(const Tokenizers& tokenizers) const override {
@@ -87,13 +87,6 @@ class Captioning : public Task {
     data::TokenStore captions;  // token ids of the captions, with the end token
   };
 
-  static text::LineSource lines_of(const std::vector<data::PictureRow>& rows) {
-    return [&rows, at = std::size_t{0}](std::string& line) mutable {
-      if (at == rows.size()) return false;
-      line = rows[at++].text;
-      return true;
-    };
-  }
   void load_part(const char* what, data::PictureRows rows, ThreadPool& pool, Part& part);
   void append(const Part& part, const Tensor& pixels, Batch& batch, std::size_t i,
               std::uint64_t index) const {
@@ -238,12 +231,9 @@ const TaskTraits& captioning_traits() {
                   "model.decoder_layers=2", "model.activation=gelu", "images.size=48", "images.patch_size=6",
                   "training.batch_size=32", "validation.beam=1",
                   "validation.metrics=[\"loss\", \"exact_match\", \"bleu\"]"},
-      .verb = "caption"};
+      .verb = "caption",
+      .make = new_task<Captioning>};
   return traits;
-}
-
-std::unique_ptr<Task> make_captioning(const RunConfig& config) {
-  return std::make_unique<Captioning>(config);
 }
 
 }  // namespace regard::train

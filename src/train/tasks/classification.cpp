@@ -357,13 +357,10 @@ const TaskTraits& classification_traits() {
                                   "data.columns=[1, 2]", "labels.problem_type=single_label_classification",
                                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
                       .verb = "classify",
-                      .labels = "labels"},
+                      .labels = "labels",
+                      .make = new_task<Classification>},
                      {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
-}
-
-std::unique_ptr<Task> make_classification(const RunConfig& config) {
-  return std::make_unique<Classification>(config);
 }
 
 }  // namespace regard::train

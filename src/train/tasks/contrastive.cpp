@@ -95,12 +95,7 @@ class Contrastive : public Task {
 };
 
 Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
-  const text::LineSource lines = [this, at = std::size_t{0}](std::string& line) mutable {
-    if (at == rows_.train.rows.size()) return false;
-    line = rows_.train.rows[at++].text;
-    return true;
-  };
-  const auto trained = train_tokenizer(config_, lines, Marks::bert, pool);
+  const auto trained = train_tokenizer(config_, row_texts(rows_.train.rows), Marks::bert, pool);
   return {trained, trained};
 }
 
@@ -231,12 +226,9 @@ const TaskTraits& contrastive_traits() {
                   "images.patch_size=6", "training.batch_size=64",
                   "validation.metrics=[\"loss\", \"recall_at_1\"]"},
       .verb = "embed",
-      .labels = "pairs"};
+      .labels = "pairs",
+      .make = new_task<Contrastive>};
   return traits;
-}
-
-std::unique_ptr<Task> make_contrastive(const RunConfig& config) {
-  return std::make_unique<Contrastive>(config);
 }
 
 }  // namespace regard::train

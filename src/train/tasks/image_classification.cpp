@@ -109,12 +109,9 @@ const TaskTraits& image_classification_traits() {
                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
       .verb = "classify",
       .labels = "labels",
-      .has_text = false};
+      .has_text = false,
+      .make = new_task<ImageClassification>};
   return traits;
-}
-
-std::unique_ptr<Task> make_image_classification(const RunConfig& config) {
-  return std::make_unique<ImageClassification>(config);
 }
 
 }  // namespace regard::train

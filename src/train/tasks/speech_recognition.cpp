@@ -346,12 +346,9 @@ const TaskTraits& speech_recognition_traits() {
                   "validation.beam=1", "validation.metrics=[\"loss\", \"wer\", \"cer\"]"},
       .verb = "transcribe",
       .labels = "labels",
-      .has_text = false};
+      .has_text = false,
+      .make = new_task<SpeechRecognition>};
   return traits;
-}
-
-std::unique_ptr<Task> make_speech_recognition(const RunConfig& config) {
-  return std::make_unique<SpeechRecognition>(config);
 }
 
 }  // namespace regard::train

@@ -341,13 +341,10 @@ const TaskTraits& token_classification_traits() {
                       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
                                   "data.columns=[1, 2]", "validation.metrics=[\"loss\", \"accuracy\"]"},
                       .verb = "tag",
-                      .labels = "labels"},
+                      .labels = "labels",
+                      .make = new_task<TokenClassification>},
                      {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
-}
-
-std::unique_ptr<Task> make_token_classification(const RunConfig& config) {
-  return std::make_unique<TokenClassification>(config);
 }
 
 }  // namespace regard::train
