@@ -169,7 +169,7 @@ void attend(const AttendOptions& options, Globals& globals) {
 void add_attend(CLI::App& app, Globals& globals) {
   const auto [verb, options] =
       add_command<AttendOptions>(app, "attend", "Show a model's attention weights", kFooter);
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->model);
   verb->add_option("TEXT", options->text, "Input text, or an image or sound file")
       ->required()
       ->check(valid_text());

@@ -53,7 +53,7 @@ void run(const EmbedBenchRequest& request, Globals& globals) {
 void add_bench_embed(CLI::App& bench, Globals& globals) {
   const auto [embed, request] =
       add_command<EmbedBenchRequest>(bench, "embed", "Time sentence embedding, tokenisation included");
-  embed->add_option("MODEL", request->model, "Model folder")->required();
+  add_model_argument(*embed, request->model, "Model folder");
   embed->add_option("FILE", request->file, "File with one text per line; empty lines are skipped")
       ->required();
   add_checked_option(*embed, "--batch", request->batch, "Number of texts per batch", CLI::Range(1, 1 << 20));

@@ -59,7 +59,7 @@ void run(const ForwardBenchRequest& request, Globals& globals) {
 void add_bench_forward(CLI::App& bench, Globals& globals) {
   const auto [forward, request] = add_command<ForwardBenchRequest>(
       bench, "forward", "Time the forward pass of an encoder of images or sounds");
-  forward->add_option("MODEL", request->model, "Model folder")->required();
+  add_model_argument(*forward, request->model, "Model folder");
   add_checked_option(*forward, "--batch", request->batch, "Number of random inputs per pass",
                      CLI::Range(1, 4096));
   add_checked_option(*forward, "--repetitions", request->repetitions,

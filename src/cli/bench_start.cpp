@@ -112,7 +112,7 @@ void add_bench_start(CLI::App& bench, Globals& globals) {
       bench, "start", "Measure the time from the start of a process to its first result",
       "Runs `regard translate MODEL` (`generate` for a decoder, `embed` for an encoder) on one line several\n"
       "times.");
-  start->add_option("MODEL", request->model, "Model folder")->required();
+  add_model_argument(*start, request->model, "Model folder");
   start->add_option("--text", request->text, "Input line")->capture_default_str();
   set_action(*start, globals, request, run);
 }

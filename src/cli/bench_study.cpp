@@ -191,7 +191,7 @@ void run(const StudyBenchRequest& request, Globals& globals) {
 void add_bench_study(CLI::App& bench, Globals& globals) {
   const auto [study, request] = add_command<StudyBenchRequest>(
       bench, "study", "Time captures of attention and a sweep of the heads of a decoder");
-  study->add_option("MODEL", request->model, "Model folder")->required();
+  add_model_argument(*study, request->model, "Model folder");
   const auto number = [&](const char* name, std::int64_t& value, const char* help) {
     add_checked_option(*study, name, value, help, positive());
   };

@@ -120,7 +120,7 @@ void add_bench_transcribe(CLI::App& bench, Globals& globals) {
       bench, "transcribe", "Time speech recognition, from samples to tokens",
       "The sound is one window of noise (Whisper: 30 seconds). The decoder generates exactly --new tokens "
       "greedily;\nend tokens are suppressed. whole_ms includes features, encoder and decoder.");
-  transcribe->add_option("MODEL", request->model, "Hugging Face folder of Whisper")->required();
+  add_model_argument(*transcribe, request->model, "Hugging Face folder of Whisper");
   add_checked_option(*transcribe, "--prompt", request->prompt, "Length of the decoder's prompt, in tokens",
                      CLI::Range(1, 1 << 16));
   add_checked_option(*transcribe, "--new", request->generated, "Number of tokens to generate",

@@ -123,7 +123,7 @@ void add_caption(CLI::App& app, Globals& globals) {
       "images) generates. Images are PNG, JPEG, WebP, PPM, PGM and IDX files, which are resized and "
       "normalised\n"
       "as specified in the folder's preprocessor_config.json; - is an image on standard input.");
-  verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();
   verb->add_option("--output,-o", request->output,
                    "Write the results to this file; it is created or replaced when they are complete");

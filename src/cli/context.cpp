@@ -144,7 +144,7 @@ void add_context(CLI::App& app, Globals& globals) {
       "Layers: static is the embedding alone, input adds positions, output follows the last norm. The\n"
       "silhouette is near 1 if the senses are well separated, and near 0 or below otherwise. An\n"
       "encoder-decoder runs only its encoder.");
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->model);
   verb->add_option("WORD", options->word, "Word to compare")->required()->check(valid_text());
   verb->add_option("SENTENCES", options->sentences, "Sentences. Default: the lines of --input")
       ->check(valid_text());

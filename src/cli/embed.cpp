@@ -236,7 +236,7 @@ void add_embed(CLI::App& app, Globals& globals) {
       "compares\n"
       "texts and images (CLIP, SigLIP) has vectors of both in one space: --images reads lines as names of\n"
       "image files, and --query then finds images by words.");
-  verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face, sentence-transformers or run folder");
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");

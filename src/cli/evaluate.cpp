@@ -256,9 +256,9 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
 }
 
 void add_data_options(CLI::App& verb, EvaluateOptions& options) {
-  verb.add_option("MODEL", options.model,
-                  "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA")
-      ->required();
+  add_model_argument(
+      verb, options.model,
+      "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA");
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "

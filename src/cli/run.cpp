@@ -148,7 +148,7 @@ void add_run(CLI::App& app, Globals& globals) {
       "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"
       "them: one line for each row of the inputs, without padding tokens; an encoder-decoder needs\n"
       "decoder_input_ids. The options from --layer to --full select their content.");
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->model);
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
   verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write");
   verb->add_option(

@@ -146,7 +146,7 @@ void add_study(CLI::App& app, Globals& globals) {
       "  probe      a linear classifier of the labels from each layer\n"
       "  alignment  alignment error rate of cross-attention (--alignments)");
   auto options = std::make_shared<StudyOptions>();
-  verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, request->model);
   add_data_options(*verb, *request);
   add_checked_option(*verb, "--view", request->view, "What to measure",
                      CLI::IsMember(inspect::study_views()));

@@ -190,7 +190,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
       "the\n"
       "build. Text is printed as soon as it is known. The memory used does not depend on the length of the\n"
       "sound. The options from --language to --no-speech are for Whisper.");
-  verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
   add_checked_option(*verb, "--format", request->format,
                      "Format of the output: text, srt, vtt, tsv or json (one object per file)",

@@ -66,6 +66,10 @@ void add_quantize(CLI::App& verb, Globals& globals) {
   precision->check(CLI::IsMember({"f32", "bf16"}))->excludes(quantize);
 }
 
+void add_model_argument(CLI::App& verb, std::string& model, const char* help) {
+  verb.add_option("MODEL", model, help)->required();
+}
+
 void catch_signals(AtSignal writing) {
   set_write_stop(writing == AtSignal::stop_writing ? [] { return stop_signal() != 0; } : WriteStop());
   second_ends = writing == AtSignal::go_on_writing;

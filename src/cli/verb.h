@@ -35,6 +35,10 @@ void add_globals(CLI::App& verb, Globals& globals);
 // Add --quantize and --precision to a command that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
+// Add the required argument MODEL, the path of a model.
+void add_model_argument(CLI::App& verb, std::string& model,
+                        const char* help = "Run folder or Hugging Face folder");
+
 // Add a command and return it with a new request, which holds the values of its options.
 template <class Request>
 std::pair<CLI::App*, std::shared_ptr<Request>> add_command(CLI::App& app, const std::string& name,
