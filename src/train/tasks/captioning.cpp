@@ -13,6 +13,7 @@
 #include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/examples.h"
+#include "train/media_traits.h"
 #include "train/new_families.h"
 #include "train/pictures.h"
 
@@ -215,24 +216,20 @@ void Captioning::validate(Network& model, const PassResources& resources, Valida
 }  // namespace
 
 const TaskTraits& captioning_traits() {
-  static const TaskTraits traits{
-      .name = "captioning",
-      .meaning = "generate the caption of an image",
-      .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers", "training.batch_size",
-               "data.weights", "images.size", "images.patch_size", "images.mean", "images.deviation",
-               "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
-               "augmentation.zoom", "augmentation.shift", "augmentation.shear", "validation.beam",
-               "validation.length_penalty"},
-      .metrics = {kExactCaption, kCaptionBleu, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
-      .families = {"vision-encoder-decoder"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=64", "model.family=vision-encoder-decoder", "model.encoder_layers=4",
-                  "model.decoder_layers=2", "model.activation=gelu", "images.size=48", "images.patch_size=6",
-                  "training.batch_size=32", "validation.beam=1",
-                  "validation.metrics=[\"loss\", \"exact_match\", \"bleu\"]"},
-      .verb = "caption",
-      .make = new_task<Captioning>};
+  static const TaskTraits traits =
+      picture_traits({.name = "captioning",
+                      .meaning = "generate the caption of an image",
+                      .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers",
+                               "validation.beam", "validation.length_penalty"},
+                      .metrics = {kExactCaption, kCaptionBleu, kLoss},
+                      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
+                      .families = {"vision-encoder-decoder"},
+                      .example = {"data.max_length=64", "model.family=vision-encoder-decoder",
+                                  "model.encoder_layers=4", "model.decoder_layers=2", "images.size=48",
+                                  "images.patch_size=6", "training.batch_size=32", "validation.beam=1",
+                                  "validation.metrics=[\"loss\", \"exact_match\", \"bleu\"]"},
+                      .verb = "caption",
+                      .make = new_task<Captioning>});
   return traits;
 }
 

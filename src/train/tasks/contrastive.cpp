@@ -11,6 +11,7 @@
 #include "ops/unit_rows.h"
 #include "train/batch_preview.h"
 #include "train/encoder_task.h"
+#include "train/media_traits.h"
 #include "train/new_families.h"
 #include "train/pictures.h"
 #include "train/retrieval.h"
@@ -210,24 +211,19 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 }  // namespace
 
 const TaskTraits& contrastive_traits() {
-  static const TaskTraits traits{
-      .name = "contrastive",
-      .meaning = "compute similar vectors for an image and a text that describes it",
-      .keys = {"data.max_length", "data.weights", "model.layers", "training.batch_size", "images.size",
-               "images.patch_size", "images.mean", "images.deviation", "augmentation.smallest_crop",
-               "augmentation.flip", "augmentation.rotation", "augmentation.zoom", "augmentation.shift",
-               "augmentation.shear"},
-      .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
-      .families = {"clip"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=64", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
-                  "model.family=clip", "model.layers=4", "model.activation=gelu", "images.size=48",
-                  "images.patch_size=6", "training.batch_size=64",
-                  "validation.metrics=[\"loss\", \"recall_at_1\"]"},
-      .verb = "embed",
-      .labels = "pairs",
-      .make = new_task<Contrastive>};
+  static const TaskTraits traits = picture_traits(
+      {.name = "contrastive",
+       .meaning = "compute similar vectors for an image and a text that describes it",
+       .keys = {"data.max_length", "model.layers"},
+       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kLoss},
+       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
+       .families = {"clip"},
+       .example = {"data.max_length=64", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
+                   "model.family=clip", "model.layers=4", "images.size=48", "images.patch_size=6",
+                   "training.batch_size=64", "validation.metrics=[\"loss\", \"recall_at_1\"]"},
+       .verb = "embed",
+       .labels = "pairs",
+       .make = new_task<Contrastive>});
   return traits;
 }
 
