@@ -57,8 +57,8 @@ class EncoderTask : public Task {
 
 // Return `traits` extended by the keys, families and --new settings that all encoder tasks share.
 TaskTraits encoder_traits(TaskTraits traits);
-// The same for a task that predicts labels of texts: also the keys of [labels] and the families without
-// attention.
+// The same for a task that predicts labels of texts: also the keys of [labels] and the families mlp, cnn,
+// rnn, lstm and gru.
 TaskTraits label_traits(TaskTraits traits);
 
 // Return the label names in config.json in the order of ids; empty if there are none or only default names.
