@@ -56,19 +56,15 @@ std::vector<std::string> Captioner::caption(const std::filesystem::path& file) c
   return texts;
 }
 
-struct REGARD_HIDDEN ImageTextEncoder::State {
+struct REGARD_HIDDEN ImageTextEncoder::State : api::TaskState {
   State(std::shared_ptr<PictureModel> of, const ImageTextOptions& options)
-      : model(std::move(of)),
-        probe(api::probe_of(model->loaded, *turns.pool, {}, options.interventions)),
+      : TaskState(std::move(of), {}, options.interventions),
         encoder(model->loaded, folder_of(*model), *turns.pool, probe.get()) {}
 
   Tensor embed(std::span<const tasks::Input> inputs) {
     const auto turn = turns.take();
     return encoder.embed(inputs);
   }
-  api::Turns turns;
-  std::shared_ptr<PictureModel> model;
-  std::unique_ptr<Probe> probe;
   tasks::ImageTextEncoder encoder;
 };
 
@@ -84,12 +80,7 @@ std::int64_t ImageTextEncoder::size() const {
 }
 
 Tensor ImageTextEncoder::embed(std::span<const std::string> texts) const {
-  std::vector<tasks::Input> inputs;
-  for (const std::string& text : texts) {
-    api::check_text(text);
-    inputs.push_back(state().encoder.read(text));
-  }
-  return state().embed(inputs);
+  return state().embed(api::read_texts(state().encoder, texts));
 }
 
 Tensor ImageTextEncoder::embed(std::string_view text) const {

@@ -20,10 +20,9 @@ tasks::TagOptions inner(const TagOptions& options, Probe* probe) {
 
 }  // namespace
 
-struct REGARD_HIDDEN Tagger::State {
+struct REGARD_HIDDEN Tagger::State : api::TaskState {
   State(std::shared_ptr<api::ModelAccess::State> of, const TagOptions& options)
-      : model(std::move(of)),
-        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
+      : TaskState(std::move(of), options.ablated, options.interventions),
         tagger(model->loaded, *turns.pool, inner(options, probe.get())) {}
 
   std::vector<std::vector<Tag>> tags(std::span<const tasks::Tagger::Reading> readings) {
@@ -37,9 +36,6 @@ struct REGARD_HIDDEN Tagger::State {
     return all;
   }
 
-  api::Turns turns;
-  std::shared_ptr<api::ModelAccess::State> model;
-  std::unique_ptr<Probe> probe;
   tasks::Tagger tagger;
 };
 
@@ -54,12 +50,7 @@ const std::vector<std::string>& Tagger::labels() const {
 }
 
 std::vector<std::vector<Tag>> Tagger::tag(std::span<const std::string> texts) const {
-  std::vector<tasks::Tagger::Reading> readings;
-  for (const std::string& text : texts) {
-    api::check_text(text);
-    readings.push_back(state().tagger.read(text));
-  }
-  return state().tags(readings);
+  return state().tags(api::read_texts(state().tagger, texts));
 }
 
 std::vector<Tag> Tagger::tag(std::string_view text) const {

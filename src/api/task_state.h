@@ -3,8 +3,12 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "api/check.h"
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "base/placed.h"
@@ -27,6 +31,28 @@ struct Turns {
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<HeadName>& ablated,
                                 const std::vector<std::string>& interventions);
+
+// State of a task object that runs a model.
+struct REGARD_HIDDEN TaskState {
+  TaskState(std::shared_ptr<ModelAccess::State> of, const std::vector<HeadName>& ablated,
+            const std::vector<std::string>& interventions)
+      : model(std::move(of)), probe(probe_of(model->loaded, *turns.pool, ablated, interventions)) {}
+
+  Turns turns;
+  std::shared_ptr<ModelAccess::State> model;
+  std::unique_ptr<Probe> probe;
+};
+
+// Check the texts and read each with `reader`.
+template <class Reader>
+auto read_texts(Reader& reader, std::span<const std::string> texts) {
+  std::vector<decltype(reader.read(texts[0]))> inputs;
+  for (const std::string& text : texts) {
+    check_text(text);
+    inputs.push_back(reader.read(text));
+  }
+  return inputs;
+}
 
 // Create the state of a task. Errors thrown by its constructor name the model's folder.
 template <class State, class... Options>

@@ -97,10 +97,9 @@ Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
   return tasks::similarities(*state.turns.pool, a, b, state.embedder.compares_by_product());
 }
 
-struct REGARD_HIDDEN Classifier::State {
+struct REGARD_HIDDEN Classifier::State : api::TaskState {
   State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
-      : model(std::move(of)),
-        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
+      : TaskState(std::move(of), options.ablated, options.interventions),
         classifier(model->loaded, *turns.pool, {inner(options, probe.get()), {}, {}}) {}
 
   std::vector<std::vector<Label>> named(const Tensor& scores) const {
@@ -120,9 +119,6 @@ struct REGARD_HIDDEN Classifier::State {
     return named(classifier.scores(inputs));
   }
 
-  api::Turns turns;
-  std::shared_ptr<ModelState> model;
-  std::unique_ptr<Probe> probe;
   tasks::Classifier classifier;
 };
 
@@ -139,12 +135,7 @@ const std::vector<std::string>& Classifier::labels() const {
 
 std::vector<std::vector<Label>> Classifier::classify(std::span<const std::string> texts) const {
   state().need(InputKind::tokens);
-  std::vector<tasks::Input> inputs;
-  for (const std::string& text : texts) {
-    api::check_text(text);
-    inputs.push_back(state().classifier.read(text));
-  }
-  return state().classes(inputs);
+  return state().classes(api::read_texts(state().classifier, texts));
 }
 
 std::vector<Label> Classifier::classify(std::string_view text) const {
@@ -169,14 +160,10 @@ std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem
   return all;
 }
 
-struct REGARD_HIDDEN Answerer::State {
+struct REGARD_HIDDEN Answerer::State : api::TaskState {
   State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
-      : model(std::move(of)),
-        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
+      : TaskState(std::move(of), options.ablated, options.interventions),
         answerer(model->loaded, *turns.pool, inner(options, probe.get())) {}
-  api::Turns turns;
-  std::shared_ptr<ModelState> model;
-  std::unique_ptr<Probe> probe;
   tasks::Answerer answerer;
 };
 
@@ -197,15 +184,11 @@ std::vector<Answer> Answerer::answer(std::string_view question, std::string_view
   return answers;
 }
 
-struct REGARD_HIDDEN Filler::State {
+struct REGARD_HIDDEN Filler::State : api::TaskState {
   State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
         const ReadingOptions& options)
-      : model(std::move(of)),
-        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
+      : TaskState(std::move(of), options.ablated, options.interventions),
         filler(model->loaded, *turns.pool, {inner(options, probe.get()), targets}) {}
-  api::Turns turns;
-  std::shared_ptr<ModelState> model;
-  std::unique_ptr<Probe> probe;
   tasks::Filler filler;
 };
 

@@ -35,13 +35,10 @@ tasks::AnswerOptions options_of(const AnswerRequest& request, Probe* probe) {
   return options;
 }
 
-class AnswerVerb {
+class AnswerVerb : public TaskVerb<AnswerRequest> {
  public:
   AnswerVerb(const AnswerRequest& request, Globals& globals)
-      : request_(request),
-        globals_(globals),
-        model_(request.task, globals),
-        answerer_(placed({request.task.model}, [&] {
+      : TaskVerb(request, globals), answerer_(placed({request.task.model}, [&] {
           return tasks::Answerer(model_.loaded(), globals.pool(),
                                  options_of(request, model_.probes().probe()));
         })) {
@@ -54,14 +51,7 @@ class AnswerVerb {
 
   // Process one line at a time: the overlapping windows of the text already form a batch for one question.
   void run() {
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) {
-                          answer(line);
-                          return std::int64_t{0};
-                        },
-                        [] {},
-                        {}});
-    model_.probes().finish();
+    run_lines([this](const std::string& line) { answer(line); });
   }
 
  private:
@@ -90,40 +80,33 @@ class AnswerVerb {
     result.print(globals_.json);
   }
 
-  const AnswerRequest& request_;
-  Globals& globals_;
-  TaskModel model_;
   tasks::Answerer answerer_;
   std::string text_;  // content of the file of --text
-  std::int64_t done_ = 0;
 };
 
 }  // namespace
 
 void add_answer(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("answer", "Find the answer to a question in a text");
-  verb->footer(
+  const auto [verb, request] = add_command<AnswerRequest>(
+      app, "answer", "Find the answer to a question in a text",
       "Each input line is QUESTION<tab>TEXT, or QUESTION with --text. Each output line is\n"
       "ANSWER<tab>SCORE[<tab>ANSWER<tab>SCORE …], best first. A long text is split into windows of\n"
       "--max-tokens tokens; neighbouring windows share --stride tokens.");
-  auto request = std::make_shared<AnswerRequest>();
   tasks::AnswerOptions& options = request->options;
   add_task_options(*verb, request->task, false);
   verb->add_option("--text", request->text_file, "File with the text to search for every question");
   verb->add_option("--stride", options.stride,
                    "Tokens shared by neighbouring windows. Default: 128, or half a window if that is less")
       ->check(positive());
-  verb->add_option("--top", options.count, "Number of answers")->check(positive())->capture_default_str();
-  verb->add_option("--longest", options.longest, "Maximum length of an answer, in tokens")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--top", options.count, "Number of answers", positive());
+  add_checked_option(*verb, "--longest", options.longest, "Maximum length of an answer, in tokens",
+                     positive());
   verb->add_flag("--no-answer", options.may_be_none,
                  "Return an empty answer if the text probably does not contain an answer (SQuAD 2.0)");
   verb->add_option("--threshold", options.threshold, "Minimum score of an answer")->capture_default_str();
   verb->add_flag("--parts-of-words", request->parts, "Allow answers that begin or end within a word");
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { AnswerVerb(*request, globals).run(); });
+  set_action(*verb, globals, request, run_verb<AnswerVerb>);
 }
 
 }  // namespace regard::cli

@@ -167,10 +167,9 @@ void attend(const AttendOptions& options, Globals& globals) {
 }  // namespace
 
 void add_attend(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("attend", "Show a model's attention weights");
-  verb->footer(kFooter);
-  auto options = std::make_shared<AttendOptions>();
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  const auto [verb, options] =
+      add_command<AttendOptions>(app, "attend", "Show a model's attention weights", kFooter);
+  add_model_argument(*verb, options->model);
   verb->add_option("TEXT", options->text, "Input text, or an image or sound file")
       ->required()
       ->check(valid_text());
@@ -212,8 +211,7 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Omitted for texts of more than 96 tokens. Default: 10")
       ->check(CLI::Range(0, 1000));
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([options, &globals] { attend(*options, globals); });
+  set_action(*verb, globals, options, attend);
 }
 
 }  // namespace regard::cli

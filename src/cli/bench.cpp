@@ -16,15 +16,13 @@ Json bench_line(const std::string& bench, Globals& globals) {
           {"dtype", "f32"}};
 }
 
+void add_timing(Json& line, const Timing& timing) {
+  line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
+}
+
 void add_timing(Json& line, const std::string& part, const Timing& timing) {
   line[part + "_ms"] = timing.median_ms, line[part + "_best_ms"] = timing.best_ms;
   line[part + "_cpu_ms"] = timing.processor_ms;
-}
-
-double peak_rss_mb() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
 void print_line(const Json& line) {
@@ -33,6 +31,13 @@ void print_line(const Json& line) {
     text += (text.empty() ? "{" : ",") + Json(key).dump() + ":" +
             (value.is_number_float() ? fmt::format("{:.5g}", value.get<double>()) : value.dump());
   print_result("{}}}\n", text);
+}
+
+void print_line_with_memory(Json line) {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  line["peak_rss_mb"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
+  print_line(line);
 }
 
 void add_bench(CLI::App& app, Globals& globals) {

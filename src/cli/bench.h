@@ -12,14 +12,15 @@ namespace regard::cli {
 // Return the keys with which every line starts: bench, isa, threads, dtype.
 Json bench_line(const std::string& bench, Globals& globals);
 
+// Add the keys ms (median), best_ms and processor_ms.
+void add_timing(Json& line, const Timing& timing);
 // Add the keys PART_ms (median), PART_best_ms and PART_cpu_ms.
 void add_timing(Json& line, const std::string& part, const Timing& timing);
 
-// Return the peak resident set size of this process, in MB.
-double peak_rss_mb();
-
 // Print the line, with floating-point numbers rounded to five significant digits.
 void print_line(const Json& line);
+// Add the key peak_rss_mb, the peak resident set size of this process in MB, and print the line.
+void print_line_with_memory(Json line);
 
 void add_bench_peak(CLI::App& bench, Globals& globals);
 void add_bench_gemm(CLI::App& bench, Globals& globals);

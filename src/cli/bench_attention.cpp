@@ -124,13 +124,11 @@ void run(AttentionBenchRequest request, Globals& globals) {
 }  // namespace
 
 void add_bench_attention(CLI::App& bench, Globals& globals) {
-  CLI::App* attention = bench.add_subcommand("attention", "Time the fused attention kernel");
-  const auto request = std::make_shared<AttentionBenchRequest>();
+  const auto [attention, request] =
+      add_command<AttentionBenchRequest>(bench, "attention", "Time the fused attention kernel");
   const CLI::Range sizes(1, 1 << 20);
-  attention->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
-  attention->add_option("--heads", request->heads, "Number of query heads")
-      ->check(sizes)
-      ->capture_default_str();
+  add_checked_option(*attention, "--batch", request->batch, "Sequences", sizes);
+  add_checked_option(*attention, "--heads", request->heads, "Number of query heads", sizes);
   attention->add_option("--kv-heads", request->kv_heads, "Number of key/value heads. Default: --heads")
       ->check(sizes);
   attention->add_option("--seq", request->seq, "Length of each sequence, in tokens")
@@ -139,9 +137,8 @@ void add_bench_attention(CLI::App& bench, Globals& globals) {
   attention->add_option("--dim", request->dim, "Size of a head (head_dim)")->required()->check(sizes);
   attention->add_flag("--causal", request->causal, "Use a causal mask");
   attention->add_flag("--backward", request->backward, "Also time forward and backward together");
-  attention->add_option("--dtype", request->dtype, "Data type of queries, keys and values")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_checked_option(*attention, "--dtype", request->dtype, "Data type of queries, keys and values",
+                     CLI::IsMember({"f32", "bf16"}));
   add_globals(*attention, globals);
   attention->callback([request, &globals] { run(*request, globals); });
 }

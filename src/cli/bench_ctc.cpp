@@ -58,28 +58,21 @@ void run(const CtcBenchRequest& request, Globals& globals) {
   line["labels"] = request.labels, line["targets"] = request.targets;
   add_timing(line, "fwd", time_repeatedly([&] { workload.forward(); }));
   add_timing(line, "fwdbwd", time_repeatedly([&] { workload.both(); }));
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_ctc(CLI::App& bench, Globals& globals) {
-  CLI::App* ctc = bench.add_subcommand("ctc", "Time the CTC loss, forward and backward");
-  const auto request = std::make_shared<CtcBenchRequest>();
+  const auto [ctc, request] =
+      add_command<CtcBenchRequest>(bench, "ctc", "Time the CTC loss, forward and backward");
   const CLI::Range sizes(1, 1 << 16);
-  ctc->add_option("--batch", request->batch, "Number of sequences")->check(sizes)->capture_default_str();
-  ctc->add_option("--frames", request->frames, "Number of frames per sequence")
-      ->check(sizes)
-      ->capture_default_str();
-  ctc->add_option("--labels", request->labels, "Number of labels, including the blank")
-      ->check(CLI::Range(2, 1 << 16))
-      ->capture_default_str();
-  ctc->add_option("--targets", request->targets, "Number of target labels per sequence")
-      ->check(sizes)
-      ->capture_default_str();
-  add_globals(*ctc, globals);
-  ctc->callback([request, &globals] { run(*request, globals); });
+  add_checked_option(*ctc, "--batch", request->batch, "Number of sequences", sizes);
+  add_checked_option(*ctc, "--frames", request->frames, "Number of frames per sequence", sizes);
+  add_checked_option(*ctc, "--labels", request->labels, "Number of labels, including the blank",
+                     CLI::Range(2, 1 << 16));
+  add_checked_option(*ctc, "--targets", request->targets, "Number of target labels per sequence", sizes);
+  set_action(*ctc, globals, request, run);
 }
 
 }  // namespace regard::cli

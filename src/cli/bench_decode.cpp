@@ -202,20 +202,18 @@ void run(const DecodeBenchRequest& request, Globals& globals) {
   }
   line["cache_bytes_per_token"] =
       static_cast<double>(model->cache_shape().page_bytes()) / static_cast<double>(kPageTokens);
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_decode(CLI::App& bench, Globals& globals) {
-  CLI::App* decode = bench.add_subcommand("decode", "Time generation, in tokens per second");
-  decode->footer(
+  const auto [decode, request] = add_command<DecodeBenchRequest>(
+      bench, "decode", "Time generation, in tokens per second",
       "Prompts (sources for an encoder-decoder) are random tokens; every sequence generates --new tokens.\n"
       "tokens_per_s counts the tokens of the sequences, not of each beam. weights_gb_s is the number of "
       "gigabytes\nof weights that a step reads per second. whole_ms is the time from the prompts to the last "
       "token, encoder\nincluded.");
-  const auto request = std::make_shared<DecodeBenchRequest>();
   decode->add_option("MODEL", request->model, "Model folder, or a config.json (random weights)")
       ->required()
       ->check(CLI::ExistingPath);
@@ -223,29 +221,21 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       ->add_option("--dtype", request->dtype,
                    "Data type of the weights. Default: as stored; f32 for a config.json")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
-  decode
-      ->add_option("--precision", request->precision,
-                   "bf16: round weights, activations and the cache to bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
-  decode->add_option("--batch", request->batch, "Number of sequences in the batch")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  decode->add_option("--prompt", request->prompt, "Length of each prompt, in tokens")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  decode->add_option("--new", request->generated, "Number of tokens to generate per sequence")
-      ->check(CLI::Range(2, 1 << 20))
-      ->capture_default_str();
-  decode->add_option("--beam", request->beam, "Beam width; 1 is greedy search")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  add_checked_option(*decode, "--precision", request->precision,
+                     "bf16: round weights, activations and the cache to bf16",
+                     CLI::IsMember({"f32", "bf16"}));
+  add_checked_option(*decode, "--batch", request->batch, "Number of sequences in the batch",
+                     CLI::Range(1, 4096));
+  add_checked_option(*decode, "--prompt", request->prompt, "Length of each prompt, in tokens",
+                     CLI::Range(1, 1 << 20));
+  add_checked_option(*decode, "--new", request->generated, "Number of tokens to generate per sequence",
+                     CLI::Range(2, 1 << 20));
+  add_checked_option(*decode, "--beam", request->beam, "Beam width; 1 is greedy search", CLI::Range(1, 256));
   decode->add_flag(
       "--beside-read", request->beside_read,
       "Measure the memory bandwidth between the repetitions, as bench peak does, and report the fraction\n"
       "of it that the decoding steps reach");
-  add_globals(*decode, globals);
-  decode->callback([request, &globals] { run(*request, globals); });
+  set_action(*decode, globals, request, run);
 }
 
 }  // namespace regard::cli

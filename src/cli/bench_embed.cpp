@@ -42,30 +42,24 @@ void run(const EmbedBenchRequest& request, Globals& globals) {
   if (globals.int8) line["dtype"] = "int8";
   if (globals.bf16) line["precision"] = "bf16";
   line["batch"] = request.batch, line["sentences"] = texts.size(), line["tokens"] = tokens;
-  line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
+  add_timing(line, timing);
   line["sentences_per_s"] = static_cast<double>(texts.size()) / timing.median_ms * 1e3;
   line["tokens_per_s"] = static_cast<double>(tokens) / timing.median_ms * 1e3;
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_embed(CLI::App& bench, Globals& globals) {
-  CLI::App* embed = bench.add_subcommand("embed", "Time sentence embedding, tokenisation included");
-  const auto request = std::make_shared<EmbedBenchRequest>();
-  embed->add_option("MODEL", request->model, "Model folder")->required();
+  const auto [embed, request] =
+      add_command<EmbedBenchRequest>(bench, "embed", "Time sentence embedding, tokenisation included");
+  add_model_argument(*embed, request->model, "Model folder");
   embed->add_option("FILE", request->file, "File with one text per line; empty lines are skipped")
       ->required();
-  embed->add_option("--batch", request->batch, "Number of texts per batch")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  embed->add_option("--lines", request->lines, "Number of lines to read from the file")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*embed, "--batch", request->batch, "Number of texts per batch", CLI::Range(1, 1 << 20));
+  add_checked_option(*embed, "--lines", request->lines, "Number of lines to read from the file", positive());
   add_quantize(*embed, globals);
-  add_globals(*embed, globals);
-  embed->callback([request, &globals] { run(*request, globals); });
+  set_action(*embed, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -26,27 +26,21 @@ void run(const FeaturesBenchRequest& request, Globals& globals) {
   for (std::int64_t i = 0; i < request.repetitions; ++i)
     repetitions.time([&] { processor.apply(globals.pool(), sound); });
   const Timing timing = repetitions.timing();
-  line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  add_timing(line, timing);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_features(CLI::App& bench, Globals& globals) {
-  CLI::App* features = bench.add_subcommand("features", "Time Whisper's log-mel features of a sound");
-  const auto request = std::make_shared<FeaturesBenchRequest>();
-  features->add_option("--seconds", request->seconds, "Duration of the sound, which is noise at 16 kHz")
-      ->check(CLI::Range(1, 8 * 3600))
-      ->capture_default_str();
-  features->add_option("--bins", request->bins, "Number of mel bins")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  features->add_option("--repetitions", request->repetitions, "Number of measurements after a warm-up")
-      ->check(CLI::Range(1, 1 << 10))
-      ->capture_default_str();
-  add_globals(*features, globals);
-  features->callback([request, &globals] { run(*request, globals); });
+  const auto [features, request] =
+      add_command<FeaturesBenchRequest>(bench, "features", "Time Whisper's log-mel features of a sound");
+  add_checked_option(*features, "--seconds", request->seconds,
+                     "Duration of the sound, which is noise at 16 kHz", CLI::Range(1, 8 * 3600));
+  add_checked_option(*features, "--bins", request->bins, "Number of mel bins", CLI::Range(1, 1024));
+  add_checked_option(*features, "--repetitions", request->repetitions,
+                     "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
+  set_action(*features, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -50,27 +50,22 @@ void run(const ForwardBenchRequest& request, Globals& globals) {
   Json line = bench_line("forward", globals);
   if (globals.int8) line["dtype"] = "int8";
   line["batch"] = request.batch, line["parameters"] = model->parameter_count();
-  line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  add_timing(line, timing);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_forward(CLI::App& bench, Globals& globals) {
-  CLI::App* forward =
-      bench.add_subcommand("forward", "Time the forward pass of an encoder of images or sounds");
-  const auto request = std::make_shared<ForwardBenchRequest>();
-  forward->add_option("MODEL", request->model, "Model folder")->required();
-  forward->add_option("--batch", request->batch, "Number of random inputs per pass")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  forward->add_option("--repetitions", request->repetitions, "Number of measurements after a warm-up")
-      ->check(CLI::Range(1, 1 << 10))
-      ->capture_default_str();
+  const auto [forward, request] = add_command<ForwardBenchRequest>(
+      bench, "forward", "Time the forward pass of an encoder of images or sounds");
+  add_model_argument(*forward, request->model, "Model folder");
+  add_checked_option(*forward, "--batch", request->batch, "Number of random inputs per pass",
+                     CLI::Range(1, 4096));
+  add_checked_option(*forward, "--repetitions", request->repetitions,
+                     "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
   add_quantize(*forward, globals);
-  add_globals(*forward, globals);
-  forward->callback([request, &globals] { run(*request, globals); });
+  set_action(*forward, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -89,8 +89,8 @@ void run(const GemmBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_gemm(CLI::App& bench, Globals& globals) {
-  CLI::App* gemm = bench.add_subcommand("gemm", "Time one matrix product, C [m, n] = A [m, k] B [k, n]");
-  const auto request = std::make_shared<GemmBenchRequest>();
+  const auto [gemm, request] =
+      add_command<GemmBenchRequest>(bench, "gemm", "Time one matrix product, C [m, n] = A [m, k] B [k, n]");
   const CLI::Range sizes(1, 1 << 24);
   gemm->add_option("--m", request->m, "Number of rows of A and C")->required()->check(sizes);
   gemm->add_option("--n", request->n, "Number of columns of B and C")->required()->check(sizes);
@@ -99,11 +99,9 @@ void add_bench_gemm(CLI::App& bench, Globals& globals) {
   gemm->add_flag("--transpose-b", request->transpose_b, "B is stored as [n, k]");
   gemm->add_flag("--packed", request->packed, "Pack B before the timing, as for decoding");
   gemm->add_flag("--accumulate", request->accumulate, "Add to C instead of overwriting it");
-  gemm->add_option("--dtype", request->dtype, "Data type of a packed B")
-      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
-      ->capture_default_str();
-  add_globals(*gemm, globals);
-  gemm->callback([request, &globals] { run(*request, globals); });
+  add_checked_option(*gemm, "--dtype", request->dtype, "Data type of a packed B",
+                     CLI::IsMember({"f32", "f16", "bf16", "int8"}));
+  set_action(*gemm, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -101,14 +101,12 @@ void run(RecurrentBenchRequest request, Globals& globals) {
 }  // namespace
 
 void add_bench_recurrent(CLI::App& bench, Globals& globals) {
-  CLI::App* recurrent =
-      bench.add_subcommand("recurrent", "Time one recurrent layer (rnn, lstm, gru), forward and backward");
-  const auto request = std::make_shared<RecurrentBenchRequest>();
+  const auto [recurrent, request] = add_command<RecurrentBenchRequest>(
+      bench, "recurrent", "Time one recurrent layer (rnn, lstm, gru), forward and backward");
   const CLI::Range sizes(1, 1 << 16);
-  recurrent->add_option("--cell", request->cell, "Cell: rnn (tanh), lstm or gru")
-      ->check(CLI::IsMember({"rnn", "lstm", "gru"}))
-      ->capture_default_str();
-  recurrent->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
+  add_checked_option(*recurrent, "--cell", request->cell, "Cell: rnn (tanh), lstm or gru",
+                     CLI::IsMember({"rnn", "lstm", "gru"}));
+  add_checked_option(*recurrent, "--batch", request->batch, "Sequences", sizes);
   recurrent->add_option("--length", request->length, "Length of each sequence, in steps")
       ->required()
       ->check(sizes);

@@ -108,16 +108,13 @@ void run(const StartBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_start(CLI::App& bench, Globals& globals) {
-  CLI::App* start =
-      bench.add_subcommand("start", "Measure the time from the start of a process to its first result");
-  start->footer(
+  const auto [start, request] = add_command<StartBenchRequest>(
+      bench, "start", "Measure the time from the start of a process to its first result",
       "Runs `regard translate MODEL` (`generate` for a decoder, `embed` for an encoder) on one line several\n"
       "times.");
-  const auto request = std::make_shared<StartBenchRequest>();
-  start->add_option("MODEL", request->model, "Model folder")->required();
+  add_model_argument(*start, request->model, "Model folder");
   start->add_option("--text", request->text, "Input line")->capture_default_str();
-  add_globals(*start, globals);
-  start->callback([request, &globals] { run(*request, globals); });
+  set_action(*start, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -189,29 +189,23 @@ void run(const StudyBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_study(CLI::App& bench, Globals& globals) {
-  CLI::App* study =
-      bench.add_subcommand("study", "Time captures of attention and a sweep of the heads of a decoder");
-  const auto request = std::make_shared<StudyBenchRequest>();
-  study->add_option("MODEL", request->model, "Model folder")->required();
+  const auto [study, request] = add_command<StudyBenchRequest>(
+      bench, "study", "Time captures of attention and a sweep of the heads of a decoder");
+  add_model_argument(*study, request->model, "Model folder");
   const auto number = [&](const char* name, std::int64_t& value, const char* help) {
-    study->add_option(name, value, help)->check(positive())->capture_default_str();
+    add_checked_option(*study, name, value, help, positive());
   };
   number("--tokens", request->tokens, "captures: number of tokens of the input");
   number("--sentences", request->sentences, "sweep: number of sentences");
   number("--length", request->length, "sweep: number of tokens of a sentence");
-  study
-      ->add_option("--predictions", request->predictions,
-                   "sweep: the loss uses only this many predictions at the end of each sentence; 0 uses all")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(
+      *study, "--predictions", request->predictions,
+      "sweep: the loss uses only this many predictions at the end of each sentence; 0 uses all",
+      not_negative());
   number("--rounds", request->rounds, "Number of repetitions, after a warm-up");
-  study
-      ->add_option("--heads", request->heads,
-                   "sweep: measure only this many heads, evenly spread; 0 measures all")
-      ->check(not_negative())
-      ->capture_default_str();
-  add_globals(*study, globals);
-  study->callback([request, &globals] { run(*request, globals); });
+  add_checked_option(*study, "--heads", request->heads,
+                     "sweep: measure only this many heads, evenly spread; 0 measures all", not_negative());
+  set_action(*study, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -69,13 +69,12 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_tokenize(CLI::App& bench, Globals& globals) {
-  CLI::App* tokenize = bench.add_subcommand("tokenize", "Time the encoding of text, line by line");
-  const auto request = std::make_shared<TokenizeBenchRequest>();
+  const auto [tokenize, request] =
+      add_command<TokenizeBenchRequest>(bench, "tokenize", "Time the encoding of text, line by line");
   tokenize->add_option("TOKENIZER", request->tokenizer, "Tokenizer file or model folder")->required();
   tokenize->add_option("FILE", request->file, "Text file")->required();
   tokenize->add_flag("--special", request->special, "Add special tokens");
-  add_globals(*tokenize, globals);
-  tokenize->callback([request, &globals] { run(*request, globals); });
+  set_action(*tokenize, globals, request, run);
 }
 
 }  // namespace regard::cli

@@ -75,23 +75,20 @@ void run(const TrainBenchRequest& request, Globals& globals) {
   line["tokens_per_processor_s"] =
       (tokens + source_tokens) / std::accumulate(processor_seconds.begin(), processor_seconds.end(), 0.0);
   line["gflops"] = work / total * 1e-9;
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_train(CLI::App& bench, Globals& globals) {
-  CLI::App* train = bench.add_subcommand("train", "Time training steps, without validation and checkpoints");
-  const auto request = std::make_shared<TrainBenchRequest>();
+  const auto [train, request] = add_command<TrainBenchRequest>(
+      bench, "train", "Time training steps, without validation and checkpoints");
   train->add_option("RUN", request->file, "Run file")->required();
   train->add_option("--set", request->overrides, "Override a key of the run file: section.key=value")
       ->allow_extra_args(false);
-  train->add_option("--steps", request->steps, "Number of timed steps, after 5 warm-up steps")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  add_globals(*train, globals);
-  train->callback([request, &globals] { run(*request, globals); });
+  add_checked_option(*train, "--steps", request->steps, "Number of timed steps, after 5 warm-up steps",
+                     CLI::Range(1, 1000000));
+  set_action(*train, globals, request, run);
 }
 
 }  // namespace regard::cli

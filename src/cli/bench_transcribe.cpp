@@ -110,32 +110,25 @@ void run(const TranscribeBenchRequest& request, Globals& globals) {
   add_timing(line, "encoder", transcription.encoder.timing());
   add_timing(line, "decoder", transcription.decoder.timing());
   add_timing(line, "whole", transcription.whole.timing());
-  line["peak_rss_mb"] = peak_rss_mb();
-  print_line(line);
+  print_line_with_memory(std::move(line));
 }
 
 }  // namespace
 
 void add_bench_transcribe(CLI::App& bench, Globals& globals) {
-  CLI::App* transcribe =
-      bench.add_subcommand("transcribe", "Time speech recognition, from samples to tokens");
-  transcribe->footer(
+  const auto [transcribe, request] = add_command<TranscribeBenchRequest>(
+      bench, "transcribe", "Time speech recognition, from samples to tokens",
       "The sound is one window of noise (Whisper: 30 seconds). The decoder generates exactly --new tokens "
       "greedily;\nend tokens are suppressed. whole_ms includes features, encoder and decoder.");
-  const auto request = std::make_shared<TranscribeBenchRequest>();
-  transcribe->add_option("MODEL", request->model, "Hugging Face folder of Whisper")->required();
-  transcribe->add_option("--prompt", request->prompt, "Length of the decoder's prompt, in tokens")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  transcribe->add_option("--new", request->generated, "Number of tokens to generate")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  transcribe->add_option("--repetitions", request->repetitions, "Number of measurements after a warm-up")
-      ->check(CLI::Range(1, 1 << 10))
-      ->capture_default_str();
+  add_model_argument(*transcribe, request->model, "Hugging Face folder of Whisper");
+  add_checked_option(*transcribe, "--prompt", request->prompt, "Length of the decoder's prompt, in tokens",
+                     CLI::Range(1, 1 << 16));
+  add_checked_option(*transcribe, "--new", request->generated, "Number of tokens to generate",
+                     CLI::Range(1, 1 << 16));
+  add_checked_option(*transcribe, "--repetitions", request->repetitions,
+                     "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
   add_quantize(*transcribe, globals);
-  add_globals(*transcribe, globals);
-  transcribe->callback([request, &globals] { run(*request, globals); });
+  set_action(*transcribe, globals, request, run);
 }
 
 }  // namespace regard::cli

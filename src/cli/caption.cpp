@@ -116,15 +116,14 @@ class CaptionVerb {
 }  // namespace
 
 void add_caption(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("caption", "Generate captions of images, or read the text in images");
-  verb->footer(
+  const auto [verb, request] = add_command<CaptionRequest>(
+      app, "caption", "Generate captions of images, or read the text in images",
       "Prints one line per image: the text that a VisionEncoderDecoder model (captioning, or reading text "
       "in\n"
       "images) generates. Images are PNG, JPEG, WebP, PPM, PGM and IDX files, which are resized and "
       "normalised\n"
       "as specified in the folder's preprocessor_config.json; - is an image on standard input.");
-  auto request = std::make_shared<CaptionRequest>();
-  verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();
   verb->add_option("--output,-o", request->output,
                    "Write the results to this file; it is created or replaced when they are complete");

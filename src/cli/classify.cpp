@@ -40,54 +40,39 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
   return options;
 }
 
-class ClassifyVerb {
+class ClassifyVerb : public TaskVerb<ClassifyRequest> {
  public:
   ClassifyVerb(const ClassifyRequest& request, Globals& globals, InputKind reads)
-      : request_(request),
-        globals_(globals),
-        model_(request.task, globals, reads),
-        classifier_(placed({request.task.model}, [&] {
+      : TaskVerb(request, globals, reads), classifier_(placed({request.task.model}, [&] {
           return tasks::Classifier(model_.loaded(), globals.pool(), options_of(request, model_));
         })) {}
 
   void read_lines() {
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) { return take(line); }, [this] { classify(); }, {}});
+    run_batches([this](std::string& line) { return take(line); }, [this] { classify(); });
   }
 
   void read_images() {
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
     images_.emplace(folder, model_.loaded().model->input_spec());
-    if (classify_named_files(request_, data::looks_like_image,
-                             [this](const std::string& file) { classify_file(file); }))
-      return;
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) {
-                          classify_file(line);
-                          return std::int64_t{0};
-                        },
-                        [] {},
-                        {}});
+    run_files(data::looks_like_image, [this](const std::string& file) { classify_file(file); });
   }
 
   void read_sounds() {
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
     sounds_.emplace(folder, model_.loaded().model->input_spec(), globals_.pool());
-    if (classify_named_files(request_, data::looks_like_sound,
-                             [this](const std::string& file) { classify_sound(file); }))
-      return;
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) {
-                          classify_sound(line);
-                          return std::int64_t{0};
-                        },
-                        [] {},
-                        {}});
+    run_files(data::looks_like_sound, [this](const std::string& file) { classify_sound(file); });
   }
 
-  void finish() { model_.probes().finish(); }
-
  private:
+  // Classify the files named on the command line, or those in a list of files.
+  void run_files(bool (*is_input)(const std::filesystem::path&),
+                 const std::function<void(const std::string&)>& process) {
+    if (classify_named_files(request_, is_input, process))
+      model_.probes().finish();
+    else
+      run_lines(process);
+  }
+
   std::int64_t take(std::string& line) {
     tasks::Input input;
     if (request_.pair) {
@@ -144,15 +129,11 @@ class ClassifyVerb {
                  {scores.row(row), classifier_.labels().size()}, globals_.json);
   }
 
-  const ClassifyRequest& request_;
-  Globals& globals_;
-  TaskModel model_;
   tasks::Classifier classifier_;
   std::optional<tasks::ImageReader> images_;
   std::optional<tasks::SoundReader> sounds_;
   std::vector<tasks::Input> inputs_;  // inputs that were read but not classified yet
   std::vector<std::string> lines_;
-  std::int64_t done_ = 0;
 };
 
 // Classifies lines by requests to a running server. Each line is sent in a separate request, so that an error
@@ -256,7 +237,6 @@ void classify(const ClassifyRequest& request, Globals& globals) {
     verb.read_sounds();
   else
     verb.read_lines();
-  verb.finish();
 }
 
 }  // namespace
@@ -292,15 +272,14 @@ void write_labels(const ClassifyRequest& request, Json about, std::span<const st
 }
 
 void add_classify(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("classify", "Classify texts, pairs of texts, images, or sounds");
-  verb->footer(
+  const auto [verb, request] = add_command<ClassifyRequest>(
+      app, "classify", "Classify texts, pairs of texts, images, or sounds",
       "Each input line (with --pair: TEXT<tab>TEXT), image or sound gives one output line: LABEL<tab>SCORE,\n"
       "best first. Image models read PNG, JPEG, WebP, PPM, PGM and IDX files, sound models WAV and, if "
       "regard\n"
       "was built with libsndfile, FLAC, OGG and MP3 files. Both kinds also read a text file that lists such\n"
       "files, one per line. A model that compares texts and images (CLIP, SigLIP) classifies images by any\n"
       "labels: --labels \"a cat,a dog\".");
-  auto request = std::make_shared<ClassifyRequest>();
   add_task_options(*verb, request->task);
   verb->add_option("IMAGES", request->files, "More image or sound files");
   verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
@@ -322,8 +301,7 @@ void add_classify(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   add_server_options(*verb, request->server);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { classify(*request, globals); });
+  set_action(*verb, globals, request, classify);
 }
 
 }  // namespace regard::cli

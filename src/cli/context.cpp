@@ -136,16 +136,15 @@ void context_verb(const ContextOptions& options, Globals& globals) {
 }  // namespace
 
 void add_context(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("context", "Compare the vectors of one word in several sentences");
-  verb->footer(
+  const auto [verb, options] = add_command<ContextOptions>(
+      app, "context", "Compare the vectors of one word in several sentences",
       "Each sentence must contain WORD as a whole word; its first occurrence is used. Each line of "
       "--input\n"
       "is SENTENCE or SENSE<tab>SENTENCE. The vector of a word with several tokens is their mean.\n"
       "Layers: static is the embedding alone, input adds positions, output follows the last norm. The\n"
       "silhouette is near 1 if the senses are well separated, and near 0 or below otherwise. An\n"
       "encoder-decoder runs only its encoder.");
-  auto options = std::make_shared<ContextOptions>();
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->model);
   verb->add_option("WORD", options->word, "Word to compare")->required()->check(valid_text());
   verb->add_option("SENTENCES", options->sentences, "Sentences. Default: the lines of --input")
       ->check(valid_text());
@@ -160,8 +159,7 @@ void add_context(CLI::App& app, Globals& globals) {
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([options, &globals] { context_verb(*options, globals); });
+  set_action(*verb, globals, options, context_verb);
 }
 
 }  // namespace regard::cli

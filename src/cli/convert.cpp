@@ -35,7 +35,7 @@ void add_convert(CLI::App& app, Globals& globals) {
     std::string from, to, dtype, adapter;
   };
   auto options = std::make_shared<Options>();
-  verb->add_option("MODEL", options->from, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->from);
   verb->add_option("FOLDER", options->to, "Folder to create")->required();
   verb->add_option("--dtype", options->dtype,
                    "Data type of the weights: f32, f16 or bf16. Default: as stored")

@@ -253,7 +253,7 @@ class LineDecoder : public infer::Listener {
 }  // namespace
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
-  verb.add_option("MODEL", options.model, "Run folder, checkpoint folder or Hugging Face folder")->required();
+  add_model_argument(verb, options.model, "Run folder, checkpoint folder or Hugging Face folder");
   verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   verb.add_option("--output,-o", options.output,

@@ -310,13 +310,11 @@ void demo(const DemoOptions& options, Globals& globals) {
 }  // namespace
 
 void add_demo(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand(
-      "demo", "Train a small English→Hindi translator, translate with it, show an attention head");
-  verb->footer(
+  const auto [verb, options] = add_command<DemoOptions>(
+      app, "demo", "Train a small English→Hindi translator, translate with it, show an attention head",
       "The training data is a phrasebook built into the program. About one sentence in nine is held out for\n"
       "the evaluation. The result is an ordinary run folder: 'regard translate runs/demo' works.");
-  auto options = std::make_shared<DemoOptions>();
-  verb->add_option("--folder", options->folder, "Run folder")->check(not_empty())->capture_default_str();
+  add_checked_option(*verb, "--folder", options->folder, "Run folder", not_empty());
   verb->add_option("--steps", options->steps, "Number of training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
@@ -324,8 +322,7 @@ void add_demo(CLI::App& app, Globals& globals) {
                    "Create this folder with the phrasebook as text files and a run file, and do not train")
       ->check(not_empty());
   verb->add_flag("--retrain", options->retrain, "Train again if the run exists");
-  add_globals(*verb, globals);
-  verb->callback([options, &globals] { demo(*options, globals); });
+  set_action(*verb, globals, options, demo);
 }
 
 }  // namespace regard::cli

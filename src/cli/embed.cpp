@@ -228,16 +228,15 @@ class EmbedVerb {
 }  // namespace
 
 void add_embed(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("embed", "Compute vectors of texts and images, and their similarities");
-  verb->footer(
+  const auto [verb, request] = add_command<EmbedRequest>(
+      app, "embed", "Compute vectors of texts and images, and their similarities",
       "Prints one vector per input line. If the folder has sentence-transformers' files (modules.json,\n"
       "1_Pooling), the vectors are those of sentence-transformers; otherwise the mean of the last hidden\n"
       "states. Available lines are run as one batch, which does not change the vectors. A model that "
       "compares\n"
       "texts and images (CLIP, SigLIP) has vectors of both in one space: --images reads lines as names of\n"
       "image files, and --query then finds images by words.");
-  auto request = std::make_shared<EmbedRequest>();
-  verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face, sentence-transformers or run folder");
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");
@@ -263,9 +262,7 @@ void add_embed(CLI::App& app, Globals& globals) {
                    "Print the lines most similar to this text instead of vectors; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
-  verb->add_option("--top", request->top, "Number of lines per query")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--top", request->top, "Number of lines per query", positive());
   verb->add_option("--output,-o", request->output,
                    "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file");
   add_skip_bad(*verb, request->skip_bad);

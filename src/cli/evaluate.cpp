@@ -256,9 +256,9 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
 }
 
 void add_data_options(CLI::App& verb, EvaluateOptions& options) {
-  verb.add_option("MODEL", options.model,
-                  "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA")
-      ->required();
+  add_model_argument(
+      verb, options.model,
+      "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA");
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
@@ -311,19 +311,18 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
 }
 
 void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
-  verb.add_option("--bootstrap", options.bootstrap,
-                  "Compute 95 % confidence intervals from this many samples; 0 disables them")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(verb, "--bootstrap", options.bootstrap,
+                     "Compute 95 % confidence intervals from this many samples; 0 disables them",
+                     not_negative());
   verb.add_option("--compare", options.compared, "Evaluate and compare the models A and B")
       ->expected(2)
       ->allow_extra_args(false)
       ->type_name("A B");
-  verb.add_option("--test", options.test,
-                  "--compare: significance test: paired bootstrap (bootstrap) or approximate randomization "
-                  "(randomization)")
-      ->check(CLI::IsMember({"bootstrap", "randomization"}))
-      ->capture_default_str();
+  add_checked_option(
+      verb, "--test", options.test,
+      "--compare: significance test: paired bootstrap (bootstrap) or approximate randomization "
+      "(randomization)",
+      CLI::IsMember({"bootstrap", "randomization"}));
   verb.add_option("--samples", options.samples,
                   "--compare: number of samples. Default: 1000 for bootstrap, 10000 for randomization")
       ->check(not_negative());
@@ -334,9 +333,8 @@ void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Globals& globals) {
-  CLI::App* verb =
-      app.add_subcommand("evaluate", "Compute metrics of a model, or compare two, on given data");
-  const auto options = std::make_shared<EvaluateOptions>();
+  const auto [verb, options] = add_command<EvaluateOptions>(
+      app, "evaluate", "Compute metrics of a model, or compare two, on given data");
   add_data_options(*verb, *options);
   add_metric_options(*verb, *options);
   add_comparison_options(*verb, *options);

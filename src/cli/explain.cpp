@@ -183,8 +183,8 @@ void run(ExplainVerbRequest& request, Globals& globals) {
 }  // namespace
 
 void add_explain(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("explain", "Explain attention step by step, with every number");
-  auto request = std::make_shared<ExplainVerbRequest>();
+  const auto [verb, request] =
+      add_command<ExplainVerbRequest>(app, "explain", "Explain attention step by step, with every number");
   verb->add_option("TEXT", request->source.text, "Input text")->required();
   verb->add_option("--tokenizer", request->source.tokenizer,
                    "Tokenizer file (tokenizer.json, *.tiktoken, *.model, vocab.txt, …). Default: split into "
@@ -197,12 +197,8 @@ void add_explain(CLI::App& app, Globals& globals) {
                  "Use four invented features (finance, growth, water, place) instead of trained vectors");
   verb->add_option("--model", request->source.model,
                    "Explain one head of this model: its input, queries, keys and values");
-  verb->add_option("--layer", request->source.layer, "Layer, from 0; with --model")
-      ->check(not_negative())
-      ->capture_default_str();
-  verb->add_option("--head", request->source.head, "Head, from 0; with --model")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(*verb, "--layer", request->source.layer, "Layer, from 0; with --model", not_negative());
+  add_checked_option(*verb, "--head", request->source.head, "Head, from 0; with --model", not_negative());
   verb->add_flag(
       "--block", request->block,
       "Explain the whole layer for one token: attention, cross-attention, feed-forward layer, residual "
@@ -216,9 +212,8 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
   verb->add_flag("--no-projections", request->no_projections,
                  "Use Q = K = V = X, without projections or scaling");
-  verb->add_option("--head-dim", request->options.head_dim, "Size of queries, keys and values")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
+  add_checked_option(*verb, "--head-dim", request->options.head_dim, "Size of queries, keys and values",
+                     CLI::Range(1, 4096));
   verb->add_flag("--full", request->full, "Print long matrices and long texts in full");
   add_globals(*verb, globals);
   verb->callback([request, &globals] { run(*request, globals); });

@@ -20,20 +20,15 @@ struct FillRequest {
   std::vector<std::string> targets;
 };
 
-class FillVerb {
+class FillVerb : public TaskVerb<FillRequest> {
  public:
   FillVerb(const FillRequest& request, Globals& globals)
-      : request_(request),
-        globals_(globals),
-        model_(request.task, globals),
-        filler_(placed({request.task.model}, [&] {
+      : TaskVerb(request, globals), filler_(placed({request.task.model}, [&] {
           return tasks::Filler(model_.loaded(), globals.pool(), {model_.reading(), request.targets});
         })) {}
 
   void run() {
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) { return take(line); }, [this] { fill(); }, {}});
-    model_.probes().finish();
+    run_batches([this](std::string& line) { return take(line); }, [this] { fill(); });
   }
 
  private:
@@ -79,38 +74,30 @@ class FillVerb {
     result.print(globals_.json);
   }
 
-  const FillRequest& request_;
-  Globals& globals_;
-  TaskModel model_;
   tasks::Filler filler_;
   std::vector<tasks::Input> inputs_;  // inputs that were read but not processed yet
   std::vector<std::string> lines_;
-  std::int64_t done_ = 0;
 };
 
 }  // namespace
 
 void add_fill(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("fill", "Predict masked words");
-  verb->footer(
+  const auto [verb, request] = add_command<FillRequest>(
+      app, "fill", "Predict masked words",
       "Each input line holds one or more masks in the tokenizer's spelling ([MASK], <mask>). The output "
       "line\n"
       "is TOKEN<tab>SCORE for each of the best tokens, with \"|\" between masks. An empty line gives an "
       "empty\n"
       "line.");
-  auto request = std::make_shared<FillRequest>();
   add_task_options(*verb, request->task);
-  verb->add_option("--top", request->top, "Number of tokens per mask")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--top", request->top, "Number of tokens per mask", positive());
   verb->add_option("--targets", request->targets,
                    "Restrict the choice to these tokens, separated by commas; repeatable")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(valid_text());
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { FillVerb(*request, globals).run(); });
+  set_action(*verb, globals, request, run_verb<FillVerb>);
 }
 
 }  // namespace regard::cli

@@ -172,15 +172,14 @@ void generate(const GenerateOptions& options, Globals& globals) {
 }  // namespace
 
 void add_generate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("generate", "Continue text, or answer in a conversation");
-  verb->footer(
+  const auto [verb, options] = add_command<GenerateOptions>(
+      app, "generate", "Continue text, or answer in a conversation",
       "Continues each line of FILE or standard input and prints the continuation as one line, with line "
       "ends\n"
       "written as \\n"
       " (--json has the exact text). If the input is a single line or is typed at a terminal,\n"
       "line ends are printed unchanged. --prompt continues one text and --chat answers a conversation; both\n"
       "stream their output. For an encoder-decoder, the text is the source.");
-  auto options = std::make_shared<GenerateOptions>();
   options->decoding.single_as_is = true;
   add_decoding_options(*verb, options->decoding);
   verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of input lines")
@@ -195,8 +194,7 @@ void add_generate(CLI::App& app, Globals& globals) {
                    "zephyr. Default: the template in the folder");
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([options, &globals] { generate(*options, globals); });
+  set_action(*verb, globals, options, generate);
 }
 
 }  // namespace regard::cli

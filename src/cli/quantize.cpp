@@ -21,7 +21,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
     std::string from, to;
   };
   auto options = std::make_shared<Options>();
-  verb->add_option("MODEL", options->from, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->from);
   verb->add_option("-o,--output", options->to, "Folder to create")->required();
   add_globals(*verb, globals);
   verb->callback([options, &globals] {

@@ -136,9 +136,8 @@ void run(const RunOptions& options, Globals& globals) {
 }  // namespace
 
 void add_run(CLI::App& app, Globals& globals) {
-  CLI::App* verb =
-      app.add_subcommand("run", "Run a model on tensors; inputs and outputs have transformers' names");
-  verb->footer(
+  const auto [verb, options] = add_command<RunOptions>(
+      app, "run", "Run a model on tensors; inputs and outputs have transformers' names",
       "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
       "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
       "input_features, input_values, loss_weight.OUTPUT (float32).\n"
@@ -149,8 +148,7 @@ void add_run(CLI::App& app, Globals& globals) {
       "generation_config.json. --attend writes captures (docs/capture-format.md), as attend --json prints\n"
       "them: one line for each row of the inputs, without padding tokens; an encoder-decoder needs\n"
       "decoder_input_ids. The options from --layer to --full select their content.");
-  auto options = std::make_shared<RunOptions>();
-  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  add_model_argument(*verb, options->model);
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
   verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write");
   verb->add_option(
@@ -159,18 +157,16 @@ void add_run(CLI::App& app, Globals& globals) {
       "standard output");
   verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
       ->delimiter(',');
-  verb->add_option("--padding", options->padding,
-                   "Values at padded positions: zeros, or computed as in PyTorch")
-      ->check(CLI::IsMember({"zeros", "computed"}))
-      ->capture_default_str();
+  add_checked_option(*verb, "--padding", options->padding,
+                     "Values at padded positions: zeros, or computed as in PyTorch",
+                     CLI::IsMember({"zeros", "computed"}));
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
   add_search_flags(*verb, options->search);
   for (CLI::Option* option : add_view_options(*verb, options->view)) option->needs("--attend");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([options, &globals] { run(*options, globals); });
+  set_action(*verb, globals, options, run);
 }
 
 }  // namespace regard::cli

@@ -123,9 +123,7 @@ void add_prune(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   auto options = std::make_shared<PruneOptions>();
   verb->add_option("RUN", options->runs, "Run folders")->required();
-  verb->add_option("--keep", options->keep, "Number of newest checkpoints to keep")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--keep", options->keep, "Number of newest checkpoints to keep", positive());
   verb->callback([options, &globals] { prune(*options, globals); });
 }
 

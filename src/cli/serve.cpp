@@ -157,56 +157,45 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
 }
 
 void add_limits(CLI::App& verb, ServeRequest& request) {
-  verb.add_option(
-          "--max-concurrent", request.concurrent,
-          "Maximum number of requests in progress per client, and of a client's sequences that a model\n"
-          "decodes in one batch. The limits for all clients together are a third higher")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  verb.add_option("--queue", request.queue, "Maximum number of waiting requests; further ones get status 429")
-      ->check(CLI::Range(0, 65536))
-      ->capture_default_str();
-  verb.add_option("--connections", request.connections, "Maximum number of open connections")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  verb.add_option("--max-tokens", request.options.most_new_tokens,
-                  "Maximum number of new tokens of a request")
-      ->check(positive())
-      ->capture_default_str();
-  verb.add_option("--cache-tokens", request.cache_tokens, "Size of each model's key/value cache in tokens")
-      ->check(positive())
-      ->capture_default_str();
-  verb.add_option("--timeout", request.timeout, "Maximum time of a request in seconds, waiting included")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
-  verb.add_option("--drain", request.drain,
-                  "Time to complete requests in progress when the server stops, in seconds")
-      ->check(CLI::Range(0, 86400))
-      ->capture_default_str();
+  add_checked_option(
+      verb, "--max-concurrent", request.concurrent,
+      "Maximum number of requests in progress per client, and of a client's sequences that a model\n"
+      "decodes in one batch. The limits for all clients together are a third higher",
+      CLI::Range(1, 4096));
+  add_checked_option(verb, "--queue", request.queue,
+                     "Maximum number of waiting requests; further ones get status 429", CLI::Range(0, 65536));
+  add_checked_option(verb, "--connections", request.connections, "Maximum number of open connections",
+                     CLI::Range(1, 65536));
+  add_checked_option(verb, "--max-tokens", request.options.most_new_tokens,
+                     "Maximum number of new tokens of a request", positive());
+  add_checked_option(verb, "--cache-tokens", request.cache_tokens,
+                     "Size of each model's key/value cache in tokens", positive());
+  add_checked_option(verb, "--timeout", request.timeout,
+                     "Maximum time of a request in seconds, waiting included", CLI::Range(1, 86400));
+  add_checked_option(verb, "--drain", request.drain,
+                     "Time to complete requests in progress when the server stops, in seconds",
+                     CLI::Range(0, 86400));
 }
 
 }  // namespace
 
 void add_serve(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("serve",
-                                      "Serve models over HTTP, with the protocols of OpenAI, LibreTranslate, "
-                                      "text-embeddings-inference and regard");
-  verb->footer(
+  const auto [verb, request] = add_command<ServeRequest>(
+      app, "serve",
+      "Serve models over HTTP, with the protocols of OpenAI, LibreTranslate, "
+      "text-embeddings-inference and regard",
       "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
       "regard's own (/generate, /classify, /answer, /fill, /tag, /attend, /study …). /openapi.json "
       "describes\n"
       "all of them. A request names its model; it may omit the name if only one model can process it.\n"
       "On SIGTERM or SIGINT the server completes the requests in progress, for at most --drain seconds, and\n"
       "stops; a second signal stops it at once. SIGHUP reloads the model folders.");
-  auto request = std::make_shared<ServeRequest>();
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,
                    "Run folders or Hugging Face folders; the name of a model is that of its folder");
   verb->add_option("--name", request->names, "Serve a folder under another name: NAME=FOLDER; repeatable");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
-  verb->add_option("--port", request->port, "Port; 0 selects any free port")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  add_checked_option(*verb, "--port", request->port, "Port; 0 selects any free port", CLI::Range(0, 65535));
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address");
@@ -225,8 +214,7 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the template in the folder");
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { serve_folders(*request, globals); });
+  set_action(*verb, globals, request, serve_folders);
 }
 
 }  // namespace regard::cli

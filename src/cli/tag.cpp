@@ -41,18 +41,14 @@ std::vector<std::string> words_between_spaces(const std::string& line) {
   return words;
 }
 
-class TagVerb {
+class TagVerb : public TaskVerb<TagRequest> {
  public:
   TagVerb(const TagRequest& request, Globals& globals)
-      : request_(request),
-        globals_(globals),
-        model_(request.task, globals),
+      : TaskVerb(request, globals),
         tagger_(model_.loaded(), globals.pool(), options_of(request, model_.probes().probe())) {}
 
   void run() {
-    work_on_task_lines(request_.task, model_, globals_, done_,
-                       {[this](std::string& line) { return take(line); }, [this] { tag(); }, {}});
-    model_.probes().finish();
+    run_batches([this](std::string& line) { return take(line); }, [this] { tag(); });
   }
 
  private:
@@ -92,31 +88,25 @@ class TagVerb {
     result.print(globals_.json);
   }
 
-  const TagRequest& request_;
-  Globals& globals_;
-  TaskModel model_;
   tasks::Tagger tagger_;
   std::vector<tasks::Tagger::Reading> readings_;
   std::vector<std::string> lines_;
-  std::int64_t done_ = 0;
 };
 
 }  // namespace
 
 void add_tag(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("tag", "Label tokens, words or entities, such as names");
-  verb->footer(
+  const auto [verb, request] = add_command<TagRequest>(
+      app, "tag", "Label tokens, words or entities, such as names",
       "Each input line gives one output line: WORD<tab>LABEL<tab>SCORE<tab>BEGIN<tab>END for each token "
       "or\nentity. BEGIN and END are byte offsets in the input line. Long texts are read in windows of "
       "--max-tokens\nthat overlap by --stride.");
-  auto request = std::make_shared<TagRequest>();
   add_task_options(*verb, request->task, false);
-  verb->add_option(
-          "--aggregation", request->aggregation,
-          "Unit of the results: tokens (none) or entities (simple, first, average, max). first, average "
-          "and max also give all tokens of a word the same label")
-      ->check(CLI::IsMember({"none", "simple", "first", "average", "max"}))
-      ->capture_default_str();
+  add_checked_option(
+      *verb, "--aggregation", request->aggregation,
+      "Unit of the results: tokens (none) or entities (simple, first, average, max). first, average "
+      "and max also give all tokens of a word the same label",
+      CLI::IsMember({"none", "simple", "first", "average", "max"}));
   verb->add_option("--stride", request->stride,
                    "Overlap of neighbouring windows, in tokens. Default: 128, at most a quarter of a window")
       ->check(not_negative());
@@ -126,8 +116,7 @@ void add_tag(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_flag("--words", request->words, "Each line is a list of words separated by spaces");
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { TagVerb(*request, globals).run(); });
+  set_action(*verb, globals, request, run_verb<TagVerb>);
 }
 
 }  // namespace regard::cli

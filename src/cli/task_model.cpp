@@ -15,7 +15,7 @@
 namespace regard::cli {
 
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
-  verb.add_option("MODEL", request.model, "Hugging Face folder or run folder")->required();
+  add_model_argument(verb, request.model, "Hugging Face folder or run folder");
   verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; - is standard input")
       ->capture_default_str();
   if (cuts)

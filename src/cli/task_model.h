@@ -1,8 +1,10 @@
 // Model loading and line processing shared by the commands that read texts, images or sounds.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/probe_options.h"
 #include "cli/task_lines.h"
@@ -46,6 +48,43 @@ class TaskModel {
 // increments `lines` and writes an empty result and, with --attend, an empty line of attention weights.
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);
+
+// Base class of the commands that run one task on every line of an input.
+template <class RequestOfVerb>
+class TaskVerb {
+ public:
+  using Request = RequestOfVerb;
+
+ protected:
+  TaskVerb(const Request& request, Globals& globals, InputKind reads = InputKind::tokens)
+      : request_(request), globals_(globals), model_(request.task, globals, reads) {}
+
+  // Process lines in batches: take(line) reads a line and returns its number of tokens, run() runs the lines
+  // read since its last call.
+  void run_batches(std::function<std::int64_t(std::string&)> take, std::function<void()> run) {
+    work_on_task_lines(request_.task, model_, globals_, done_, {std::move(take), std::move(run), {}});
+    model_.probes().finish();
+  }
+  // Process one line at a time.
+  void run_lines(const std::function<void(std::string&)>& process) {
+    const auto take = [&process](std::string& line) {
+      process(line);
+      return std::int64_t{0};
+    };
+    run_batches(take, [] {});
+  }
+
+  const Request& request_;
+  Globals& globals_;
+  TaskModel model_;
+  std::int64_t done_ = 0;  // number of lines processed
+};
+
+// Run a command of the class `Verb`.
+template <class Verb>
+void run_verb(const typename Verb::Request& request, Globals& globals) {
+  Verb(request, globals).run();
+}
 
 // Split "first TAB second". Throws invalid_input unless there is exactly one tab.
 std::pair<std::string, std::string> two_texts(const std::string& line);

@@ -241,16 +241,12 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   CLI::App* encoding = verb->add_subcommand("encode", "Encode lines of text");
   add_globals(*encoding, globals);
   add_tokenizer_option(*encoding, *options);
-  encoding
-      ->add_option("--input-format", options->format,
-                   "Input format: text, or jsonl with {\"text\": …, \"pair\": …}")
-      ->check(CLI::IsMember({"text", "jsonl"}))
-      ->capture_default_str();
-  encoding
-      ->add_option("--view", options->view,
-                   "Output: ids, pieces (tokens with ids below), or auto (pieces on a terminal, else ids)")
-      ->check(CLI::IsMember({"auto", "ids", "pieces"}))
-      ->capture_default_str();
+  add_checked_option(*encoding, "--input-format", options->format,
+                     "Input format: text, or jsonl with {\"text\": …, \"pair\": …}",
+                     CLI::IsMember({"text", "jsonl"}));
+  add_checked_option(*encoding, "--view", options->view,
+                     "Output: ids, pieces (tokens with ids below), or auto (pieces on a terminal, else ids)",
+                     CLI::IsMember({"auto", "ids", "pieces"}));
   encoding
       ->add_option("--nbest", options->nbest,
                    "Print the N best segmentations of each line with their scores (unigram models)")

@@ -109,15 +109,12 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   add_globals(*train, globals);
   const auto options = std::make_shared<TokenizerTrainOptions>();
   text::TokenizerTraining& how = options->how;
-  train
-      ->add_option("--type", how.type,
-                   "Type: byte-bpe, bpe (characters, with byte fallback), wordpiece, unigram, word or char")
-      ->check(CLI::IsMember(text::trainable_types()))
-      ->capture_default_str();
+  add_checked_option(*train, "--type", how.type,
+                     "Type: byte-bpe, bpe (characters, with byte fallback), wordpiece, unigram, word or char",
+                     CLI::IsMember(text::trainable_types()));
   train->add_option("-o,--output", options->output, "File to write")->required();
-  train->add_option("--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(*train, "--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included",
+                     not_negative());
   // Without allow_extra_args(false), CLI11 would parse "[PAD]" as a list.
   train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
       ->expected(1, kMostSpecialTokens)
@@ -138,9 +135,8 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT does");
   train->add_flag("--prefix-space", how.prefix_space, "Add a space before the first word of a line");
   train->add_flag("--end-token", how.end_token, "Append </s> to every encoded text");
-  train->add_option("--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8")
-      ->check(CLI::IsMember({"refuse", "skip"}))
-      ->capture_default_str();
+  add_checked_option(*train, "--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8",
+                     CLI::IsMember({"refuse", "skip"}));
   train->add_flag("--line-ends", options->line_ends, "Treat line ends as part of the text");
   train->add_flag("--no-normalize", options->no_normalize, "Do not apply Unicode normalisation (NFC)");
   train->add_flag("--no-byte-fallback", options->no_fallback,

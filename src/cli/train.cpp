@@ -137,14 +137,13 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
 }  // namespace
 
 void add_train(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("train", "Train or fine-tune the model that a run file describes");
-  verb->footer(
+  const auto [verb, options] = add_command<TrainOptions>(
+      app, "train", "Train or fine-tune the model that a run file describes",
       "The run folder holds run.toml, log.jsonl and checkpoints. 'regard train --resume FOLDER' resumes the\n"
       "run. On SIGINT, SIGTERM or SIGHUP a checkpoint is written. Without a terminal a progress line is\n"
       "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds. 'mpirun -n 4 regard "
       "train\n"
       "RUN' trains with four processes, on one machine or several, with the same result (docs/scaling.md).");
-  const auto options = std::make_shared<TrainOptions>();
   verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder");
   verb->add_option("--set", options->overrides, "Override a key of the run file: section.key=value")
       ->allow_extra_args(false);

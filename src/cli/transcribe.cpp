@@ -1,7 +1,6 @@
 // regard transcribe: transcribe sound files, with timestamps.
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -164,9 +163,8 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
       "--language", whisper.language,
       "Code of the language, such as en. Default: detected from the first 30 seconds; for MMS, the "
       "model's own");
-  verb.add_option("--task", request.task, "Task: transcribe, or translate to English")
-      ->check(CLI::IsMember({"transcribe", "translate"}))
-      ->capture_default_str();
+  add_checked_option(verb, "--task", request.task, "Task: transcribe, or translate to English",
+                     CLI::IsMember({"transcribe", "translate"}));
   verb.add_option("--prompt", whisper.prompt,
                   "Text that precedes the sound, such as names and their spelling")
       ->check(valid_text());
@@ -193,35 +191,30 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
 }  // namespace
 
 void add_transcribe(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("transcribe", "Transcribe sound files, with timestamps");
-  verb->footer(
+  const auto [verb, request] = add_command<TranscribeRequest>(
+      app, "transcribe", "Transcribe sound files, with timestamps",
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files (PCM, float, A-law,\n"
       "μ-law) are always read; FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in "
       "the\n"
       "build. Text is printed as soon as it is known. The memory used does not depend on the length of the\n"
       "sound. The options from --task to --no-speech are for Whisper; --language is for Whisper and MMS.");
-  auto request = std::make_shared<TranscribeRequest>();
-  verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
+  add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
-  verb->add_option("--format", request->format,
-                   "Format of the output: text, srt, vtt, tsv or json (one object per file)")
-      ->check(CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}))
-      ->capture_default_str();
+  add_checked_option(*verb, "--format", request->format,
+                     "Format of the output: text, srt, vtt, tsv or json (one object per file)",
+                     CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}));
   verb->add_option("-o,--output", request->output, "Output file. Default: standard output");
   verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
   add_whisper_options(*verb, *request);
-  verb->add_option("--beam", request->options.whisper.beam,
-                   "Beam width of Whisper at temperature 0, or of the CTC beam search")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--beam", request->options.whisper.beam,
+                     "Beam width of Whisper at temperature 0, or of the CTC beam search", positive());
   verb->add_flag("--word-times", request->options.whisper.word_times,
                  "Write word timestamps: a list in json, one row or subtitle per word in tsv and srt, times "
                  "within the text in vtt");
   add_adapter(*verb, request->adapter);
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
-  verb->callback([request, &globals] { transcribe(*request, globals); });
+  set_action(*verb, globals, request, transcribe);
 }
 
 }  // namespace regard::cli

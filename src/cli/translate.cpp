@@ -76,8 +76,8 @@ void translate(TranslateOptions& options, Globals& globals) {
 }  // namespace
 
 void add_translate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("translate", "Translate lines of text");
-  verb->footer(
+  const auto [verb, options] = add_command<TranslateOptions>(
+      app, "translate", "Translate lines of text",
       "Reads lines from FILE or standard input. Available lines are decoded as one batch, which does not\n"
       "change the results; a typed line is translated at once. An empty line gives an empty line.\n"
       "--sentences translates each sentence of a line separately and joins the results with the line's "
@@ -89,7 +89,6 @@ void add_translate(CLI::App& app, Globals& globals) {
       "occur\n"
       "in no training sentence are listed on standard error, and with --json as \"not_seen_in_training\"; "
       "words\nthat occur there only in another case (THE instead of the) are \"seen_in_other_case\".");
-  auto options = std::make_shared<TranslateOptions>();
   add_decoding_options(*verb, options->decoding);
   verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line separately");
   verb->add_option("--task", options->task,

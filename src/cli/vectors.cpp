@@ -171,36 +171,36 @@ void evaluate(Globals& globals, const VectorsOptions& options) {
 }
 
 void add_method(CLI::App& verb, VectorsOptions& options) {
-  verb.add_option("--method", options.method, "Scoring of analogies")
-      ->check(CLI::IsMember({"3cosadd", "3cosmul"}))
-      ->capture_default_str();
+  add_checked_option(verb, "--method", options.method, "Scoring of analogies",
+                     CLI::IsMember({"3cosadd", "3cosmul"}));
 }
 
 void add_restrict(CLI::App& verb, VectorsOptions& options, const char* meaning) {
-  verb.add_option("--restrict", options.restrict, meaning)->check(not_negative())->capture_default_str();
+  add_checked_option(verb, "--restrict", options.restrict, meaning, not_negative());
+}
+
+// Add a command that reads a file of word vectors and calls run(globals, *options).
+CLI::App* add_query(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options,
+                    void (*run)(Globals&, const VectorsOptions&), const char* name, const char* description) {
+  CLI::App* query = verb.add_subcommand(name, description);
+  add_globals(*query, globals);
+  add_vectors_file(*query, options->file);
+  query->callback([&globals, options, run] { run(globals, *options); });
+  return query;
 }
 
 void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options) {
-  CLI::App* near = verb.add_subcommand("similar", "List the nearest words by cosine");
-  add_globals(*near, globals);
-  add_vectors_file(*near, options->file);
+  CLI::App* near = add_query(verb, globals, options, similar, "similar", "List the nearest words by cosine");
   near->add_option("WORD", options->words, "Words")->required();
-  near->add_option("-n,--count", options->count, "Number of results")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  add_checked_option(*near, "-n,--count", options->count, "Number of results", CLI::Range(1, 1000000));
   add_restrict(*near, *options, "Search only the first N words of the file; 0: all");
-  near->callback([&globals, options] { similar(globals, *options); });
 
-  CLI::App* analogies = verb.add_subcommand("analogy", "Complete the analogy: A is to B as C is to …");
-  add_globals(*analogies, globals);
-  add_vectors_file(*analogies, options->file);
+  CLI::App* analogies =
+      add_query(verb, globals, options, analogy, "analogy", "Complete the analogy: A is to B as C is to …");
   analogies->add_option("WORDS", options->words, "A B C")->required()->expected(3);
-  analogies->add_option("-n,--count", options->count, "Number of results")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  add_checked_option(*analogies, "-n,--count", options->count, "Number of results", CLI::Range(1, 1000000));
   add_method(*analogies, *options);
   add_restrict(*analogies, *options, "Search only the first N words of the file; 0: all");
-  analogies->callback([&globals, options] { analogy(globals, *options); });
 }
 
 }  // namespace
@@ -217,9 +217,7 @@ void add_vectors_file(CLI::App& verb, VectorsFile& file) {
   verb.add_option("FILE", file.path,
                   "File of word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
       ->required();
-  verb.add_option("--format", file.format, "File format")
-      ->check(CLI::IsMember(vectors::format_names()))
-      ->capture_default_str();
+  add_checked_option(verb, "--format", file.format, "File format", CLI::IsMember(vectors::format_names()));
 }
 
 void print_json(const Json& json) {
@@ -231,30 +229,23 @@ void add_vectors(CLI::App& app, Globals& globals) {
   verb->require_subcommand(1);
   const auto options = std::make_shared<VectorsOptions>();
 
-  CLI::App* about = verb->add_subcommand("info", "Describe a file of word vectors");
-  add_globals(*about, globals);
-  add_vectors_file(*about, options->file);
-  about->add_option("-n,--count", options->count, "Print the first N words of the file")
-      ->check(not_negative())
-      ->capture_default_str();
-  about->callback([&globals, options] { info(globals, *options); });
+  CLI::App* about = add_query(*verb, globals, options, info, "info", "Describe a file of word vectors");
+  add_checked_option(*about, "-n,--count", options->count, "Print the first N words of the file",
+                     not_negative());
 
   add_queries(*verb, globals, options);
 
-  CLI::App* judge = verb->add_subcommand("evaluate", "Evaluate on word similarities or analogies");
+  CLI::App* judge =
+      add_query(*verb, globals, options, evaluate, "evaluate", "Evaluate on word similarities or analogies");
   judge->footer(
       "DATA holds pairs (WORD WORD NUMBER per line) or analogies in the format of questions-words.txt\n"
       "(\": NAME\" starts a section; four words per line). Upper and lower case are not distinguished: if\n"
       "words differ only in case, the first one in the file is used. --case-sensitive distinguishes them.");
-  add_globals(*judge, globals);
-  add_vectors_file(*judge, options->file);
   judge->add_option("DATA", options->data, "File of pairs or analogies")->required();
   add_method(*judge, *options);
-  judge->add_option("--restrict", options->known, "Use only the first N words of the file; 0 uses all")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(*judge, "--restrict", options->known,
+                     "Use only the first N words of the file; 0 uses all", not_negative());
   judge->add_flag("--case-sensitive", options->case_sensitive, "Distinguish upper and lower case");
-  judge->callback([&globals, options] { evaluate(globals, *options); });
 
   add_vectors_attend(*verb, globals);
   add_vectors_train(*verb, globals);

@@ -114,27 +114,22 @@ void attend(Globals& globals, const VectorsAttendOptions& options) {
 }  // namespace
 
 void add_vectors_attend(CLI::App& parent, Globals& globals) {
-  CLI::App* verb = parent.add_subcommand("attend", "Self-attention without parameters over word vectors");
-  verb->footer(
+  const auto [verb, options] = add_command<VectorsAttendOptions>(
+      parent, "attend", "Self-attention without parameters over word vectors",
       "Computes softmax(X Xᵀ) X over the word vectors X, normalised to length 1, so that scores are "
       "cosines.\n"
       "Each output is a weighted mean of the vectors of the text.");
-  const auto options = std::make_shared<VectorsAttendOptions>();
   add_globals(*verb, globals);
   add_vectors_file(*verb, options->file);
   verb->add_option("TEXT", options->text, "Words, for example \"Money Bank Grows\"")->required();
   verb->add_option("--word", options->word, "Report only this word of the text");
-  verb->add_option("--scale", options->attention.scale, "Factor of the scores before the softmax")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(*verb, "--scale", options->attention.scale, "Factor of the scores before the softmax",
+                     positive());
   verb->add_flag("--as-they-are", options->as_they_are, "Do not normalise the vectors");
-  verb->add_option("-n,--neighbours", options->attention.neighbours, "Number of nearest words to print")
-      ->check(not_negative())
-      ->capture_default_str();
-  verb->add_option("--restrict", options->attention.restrict,
-                   "Search only the first N words of the file; 0 searches all")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_checked_option(*verb, "-n,--neighbours", options->attention.neighbours,
+                     "Number of nearest words to print", not_negative());
+  add_checked_option(*verb, "--restrict", options->attention.restrict,
+                     "Search only the first N words of the file; 0 searches all", not_negative());
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->callback([&globals, options] {
     options->attention.unit = !options->as_they_are;

@@ -147,94 +147,71 @@ void train(Globals& globals, VectorsTrainOptions& options) {
 }
 
 void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
-  verb.add_option("--split", options.split,
-                  "Split text at white space (blanks), or into runs of letters and digits (words)")
-      ->check(CLI::IsMember({"blanks", "words"}))
-      ->capture_default_str();
+  add_checked_option(verb, "--split", options.split,
+                     "Split text at white space (blanks), or into runs of letters and digits (words)",
+                     CLI::IsMember({"blanks", "words"}));
   verb.add_flag("--lower-case", options.corpus.lower_case, "Lower-case the text");
-  verb.add_option("--min-count", options.corpus.min_count, "Minimum frequency of a word")
-      ->check(positive())
-      ->capture_default_str();
-  verb.add_option("--max-words", options.corpus.max_words,
-                  "Keep only this many of the most frequent words; 0 keeps all")
-      ->check(not_negative())
-      ->capture_default_str();
-  verb.add_option("--phrases", options.corpus.phrase_passes,
-                  "Number of passes that join frequent word pairs into phrases")
-      ->check(CLI::Range(0, 10))
-      ->capture_default_str();
-  verb.add_option("--phrase-threshold", options.corpus.phrase_threshold,
-                  "Minimum phrase score: how much more often than by chance a pair occurs")
-      ->check(positive())
-      ->capture_default_str();
+  add_checked_option(verb, "--min-count", options.corpus.min_count, "Minimum frequency of a word",
+                     positive());
+  add_checked_option(verb, "--max-words", options.corpus.max_words,
+                     "Keep only this many of the most frequent words; 0 keeps all", not_negative());
+  add_checked_option(verb, "--phrases", options.corpus.phrase_passes,
+                     "Number of passes that join frequent word pairs into phrases", CLI::Range(0, 10));
+  add_checked_option(verb, "--phrase-threshold", options.corpus.phrase_threshold,
+                     "Minimum phrase score: how much more often than by chance a pair occurs", positive());
 }
 
 void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
-  verb.add_option("--model", options.model, "Training algorithm")
-      ->check(CLI::IsMember({"skip-gram", "cbow", "glove"}))
-      ->capture_default_str();
-  verb.add_option("--loss", options.loss,
-                  "Loss: negative sampling (negative), or hierarchical softmax (hierarchical)")
-      ->check(CLI::IsMember({"negative", "hierarchical"}))
-      ->capture_default_str();
-  verb.add_option("--size", options.pairs.size, "Vector size")
-      ->check(CLI::Range(1, 8192))
-      ->capture_default_str();
+  add_checked_option(verb, "--model", options.model, "Training algorithm",
+                     CLI::IsMember({"skip-gram", "cbow", "glove"}));
+  add_checked_option(verb, "--loss", options.loss,
+                     "Loss: negative sampling (negative), or hierarchical softmax (hierarchical)",
+                     CLI::IsMember({"negative", "hierarchical"}));
+  add_checked_option(verb, "--size", options.pairs.size, "Vector size", CLI::Range(1, 8192));
   verb.add_option("--window", options.window,
                   "Number of context words on each side. Default: 5; 10 for glove")
       ->check(CLI::Range(0, 1000));
-  verb.add_option("--negative", options.pairs.negative, "Number of negative samples")
-      ->check(CLI::Range(1, 63))
-      ->capture_default_str();
-  verb.add_option("--sample", options.pairs.sample,
-                  "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  add_checked_option(verb, "--negative", options.pairs.negative, "Number of negative samples",
+                     CLI::Range(1, 63));
+  add_checked_option(verb, "--sample", options.pairs.sample,
+                     "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling",
+                     CLI::Range(0.0, 1.0));
   verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default: 5; 15 for glove")
       ->check(CLI::Range(0, 100000));
   verb.add_option("--rate", options.rate, "Initial learning rate. Default: 0.025; 0.05 for cbow and glove")
       ->check(CLI::Range(0.0, 10.0));
   verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText does");
-  verb.add_option("--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  verb.add_option("--max-n", options.pairs.subwords.longest, "--subwords: maximum n-gram length")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  verb.add_option("--buckets", options.buckets, "--subwords: number of hash buckets for n-grams")
-      ->check(CLI::Range(1, 1 << 28))
-      ->capture_default_str();
+  add_checked_option(verb, "--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length",
+                     CLI::Range(1, 64));
+  add_checked_option(verb, "--max-n", options.pairs.subwords.longest, "--subwords: maximum n-gram length",
+                     CLI::Range(1, 64));
+  add_checked_option(verb, "--buckets", options.buckets, "--subwords: number of hash buckets for n-grams",
+                     CLI::Range(1, 1 << 28));
 }
 
 void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
-  verb.add_option("--x-max", options.glove.x_max,
-                  "GloVe: minimum co-occurrence count of a pair that has full weight")
-      ->check(positive())
-      ->capture_default_str();
-  verb.add_option("--alpha", options.glove.alpha,
-                  "GloVe: exponent of the weighting function for counts below --x-max")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  verb.add_option("--memory", options.memory,
-                  "GloVe: memory for co-occurrence counts, in MiB; the rest is sorted on disk")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  add_checked_option(verb, "--x-max", options.glove.x_max,
+                     "GloVe: minimum co-occurrence count of a pair that has full weight", positive());
+  add_checked_option(verb, "--alpha", options.glove.alpha,
+                     "GloVe: exponent of the weighting function for counts below --x-max",
+                     CLI::Range(0.0, 10.0));
+  add_checked_option(verb, "--memory", options.memory,
+                     "GloVe: memory for co-occurrence counts, in MiB; the rest is sorted on disk",
+                     CLI::Range(1, 1 << 20));
 }
 
 }  // namespace
 
 void add_vectors_train(CLI::App& parent, Globals& globals) {
-  CLI::App* verb = parent.add_subcommand("train", "Train word vectors on text, one sentence per line");
-  verb->footer(
+  const auto [verb, options] = add_command<VectorsTrainOptions>(
+      parent, "train", "Train word vectors on text, one sentence per line",
       "The result is reproducible with one thread (-t 1). Several threads are faster, but results vary\n"
       "slightly between runs.");
-  const auto options = std::make_shared<VectorsTrainOptions>();
   add_globals(*verb, globals);
   verb->add_option("FILE", options->files, "Text files")->required();
   verb->add_option("-o,--output", options->output, "File to write")->required();
-  verb->add_option("--form", options->form, "File format")
-      ->check(CLI::IsMember({"word2vec", "word2vec-binary", "glove"}))
-      ->capture_default_str();
+  add_checked_option(*verb, "--form", options->form, "File format",
+                     CLI::IsMember({"word2vec", "word2vec-binary", "glove"}));
   add_model_options(*verb, *options);
   add_glove_options(*verb, *options);
   add_corpus_options(*verb, *options);

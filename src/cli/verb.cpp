@@ -49,7 +49,7 @@ ThreadPool& Globals::pool() {
 void add_globals(CLI::App& verb, Globals& globals) {
   verb.add_option("-t,--threads", globals.threads, "Number of threads. Default: one per physical core")
       ->check(CLI::Range(1, 1024));
-  verb.add_option("-s,--seed", globals.seed, "Random seed")->check(not_negative())->capture_default_str();
+  add_checked_option(verb, "-s,--seed", globals.seed, "Random seed", not_negative());
   verb.add_flag("--json", globals.json, "Print JSON, one object per line");
   verb.add_flag("-q,--quiet", globals.quiet, "Do not print progress to standard error");
 }
@@ -64,6 +64,10 @@ void add_quantize(CLI::App& verb, Globals& globals) {
       "f32, or bf16: round weights, activations and the key/value cache to bf16;\n"
       "needs AMX-BF16, or AVX512_BF16 of an AMD processor. Default: f32");
   precision->check(CLI::IsMember({"f32", "bf16"}))->excludes(quantize);
+}
+
+void add_model_argument(CLI::App& verb, std::string& model, const char* help) {
+  verb.add_option("MODEL", model, help)->required();
 }
 
 void catch_signals(AtSignal writing) {

@@ -5,6 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "base/thread_pool.h"
 
@@ -31,6 +34,35 @@ void add_globals(CLI::App& verb, Globals& globals);
 
 // Add --quantize and --precision to a command that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
+
+// Add the required argument MODEL, the path of a model.
+void add_model_argument(CLI::App& verb, std::string& model,
+                        const char* help = "Run folder or Hugging Face folder");
+
+// Add a command and return it with a new request, which holds the values of its options.
+template <class Request>
+std::pair<CLI::App*, std::shared_ptr<Request>> add_command(CLI::App& app, const std::string& name,
+                                                           const std::string& description,
+                                                           const std::string& footer = "") {
+  CLI::App* verb = app.add_subcommand(name, description);
+  if (!footer.empty()) verb->footer(footer);
+  return {verb, std::make_shared<Request>()};
+}
+
+// Add the options of add_globals() to a command that calls run(*request, globals).
+template <class Request>
+void set_action(CLI::App& verb, Globals& globals, std::shared_ptr<Request> request,
+                void (*run)(const std::type_identity_t<Request>&, Globals&)) {
+  add_globals(verb, globals);
+  verb.callback([request, &globals, run] { run(*request, globals); });
+}
+
+// Add an option whose value must pass `check`. The help shows the default, the current value of `value`.
+template <class Value>
+void add_checked_option(CLI::App& verb, const std::string& name, Value& value, const std::string& help,
+                        CLI::Validator check) {
+  verb.add_option(name, value, help)->check(std::move(check))->capture_default_str();
+}
 
 // Effect of a stop signal (SIGINT, SIGTERM, SIGHUP) on output files. With stop_writing, writing is aborted
 // and existing files stay unmodified; with go_on_writing, writing continues, and a second signal, more than a

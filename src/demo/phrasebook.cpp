@@ -139,15 +139,7 @@ void Book::put(std::string english, std::string hindi, PhraseKind kind) {
 }  // namespace phrases
 
 const char* name_of(PhraseKind kind) noexcept {
-  switch (kind) {
-    case PhraseKind::idiom:
-      return "idiom";
-    case PhraseKind::literal:
-      return "literal";
-    case PhraseKind::other:
-      break;
-  }
-  return "other";
+  return kind == PhraseKind::idiom ? "idiom" : kind == PhraseKind::literal ? "literal" : "other";
 }
 
 std::string links_text(const Phrase& phrase) {

@@ -280,32 +280,24 @@ void answer_picture(Call& call) {
 
 Route file_route(const char* path, const char* summary, const char* file, void (*handle)(Call&)) {
   using namespace schema;
-  return {
-      .method = "POST",
-      .path = path,
-      .protocol = Protocol::regard,
-      .summary = summary,
-      .handle = handle,
-      .request = object({{"file", described(text(1000), file)},
-                         {"request", described(text(100000), "The other members of POST /attend as JSON")}},
-                        {"file"}),
-      .response = object({{"warnings", warnings_schema()}}),
-      .forms = true,
-      .files = true,
-      .heavy = true};
+  return post_route(
+      Protocol::regard, path, summary, handle,
+      {.request = object({{"file", described(text(1000), file)},
+                          {"request", described(text(100000), "The other members of POST /attend as JSON")}},
+                         {"file"}),
+       .response = object({{"warnings", warnings_schema()}}),
+       .forms = true,
+       .files = true,
+       .heavy = true});
 }
 
 }  // namespace
 
 void add_attend_route(std::vector<Route>& routes) {
   using namespace schema;
-  routes.push_back(
-      {.method = "POST",
-       .path = "/attend",
-       .protocol = Protocol::regard,
-       .summary = "Attention weights of one text, in the capture format",
-       .handle = answer_attend,
-       .request =
+  routes.push_back(post_route(
+      Protocol::regard, "/attend", "Attention weights of one text, in the capture format", answer_attend,
+      {.request =
            object({{"text", text()},
                    {"pair", text()},
                    {"target", text()},
@@ -328,7 +320,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"model", text(1000)}},
                   {"text"}),
        .response = Json{{"type", "object"}},
-       .heavy = true});
+       .heavy = true}));
   routes.push_back(file_route(
       "/attend/sound", "Attention weights over the first 30 seconds of a sound file, in the capture format",
       "A sound file", answer_sound));

@@ -208,12 +208,9 @@ void add_token_routes(std::vector<Route>& routes) {
                                       {"model", model}},
                                      {"ids"}),
                               array(text(), 0, kMostTexts)));
-  routes.push_back({.method = "GET",
-                    .path = "/info",
-                    .protocol = Protocol::embeddings,
-                    .summary = "Model information in the format of text-embeddings-inference",
-                    .handle = answer_info,
-                    .response = Json{{"type", "object"}}});
+  routes.push_back(get_route(Protocol::embeddings, "/info",
+                             "Model information in the format of text-embeddings-inference", answer_info,
+                             {.response = Json{{"type", "object"}}}));
 }
 
 }  // namespace

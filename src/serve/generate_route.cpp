@@ -128,14 +128,11 @@ void add_generate_route(std::vector<Route>& routes) {
                described(boolean(), "Add the tokens of each result with their log-probabilities")},
               {"interventions", interventions_schema()}});
   routes.push_back(
-      {.method = "POST",
-       .path = "/generate",
-       .protocol = Protocol::regard,
-       .summary = "Continuations or translations of texts, with all search options",
-       .handle = answer_generate,
-       .request = std::move(request),
-       .response = object({{"model", text()}, {"results", array(Json::object(), 1, kMostInputs)}},
-                          {"model", "results"})});
+      post_route(Protocol::regard, "/generate",
+                 "Continuations or translations of texts, with all search options", answer_generate,
+                 {.request = std::move(request),
+                  .response = object({{"model", text()}, {"results", array(Json::object(), 1, kMostInputs)}},
+                                     {"model", "results"})}));
 }
 
 }  // namespace regard::serve

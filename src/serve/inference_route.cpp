@@ -149,13 +149,9 @@ void add_inference_route(std::vector<Route>& routes) {
               {"tgt_lang", text(32)}});
   Json request = object({{"inputs", inputs}, {"parameters", parameters}, {"model", text(1000)}}, {"inputs"});
   for (const auto& [name, schema] : parameters["properties"].items()) request["properties"][name] = schema;
-  routes.push_back({.method = "POST",
-                    .path = "/",
-                    .protocol = Protocol::embeddings,
-                    .summary = "The model's task, in the format of Hugging Face's inference API",
-                    .handle = answer_inference,
-                    .request = std::move(request),
-                    .response = Json::object()});
+  routes.push_back(post_route(Protocol::embeddings, "/",
+                              "The model's task, in the format of Hugging Face's inference API",
+                              answer_inference, {.request = std::move(request), .response = Json::object()}));
 }
 
 }  // namespace regard::serve

@@ -236,27 +236,14 @@ void add_libretranslate_routes(std::vector<Route>& routes) {
   routes.push_back(std::move(file));
   const Json language = object({{"code", text()}, {"name", text()}, {"targets", array(text(), 0, 1000)}},
                                {"code", "name", "targets"});
-  routes.push_back({.method = "GET",
-                    .path = "/languages",
-                    .protocol = Protocol::libretranslate,
-                    .summary = "The languages of the models",
-                    .handle = answer_languages,
-                    .response = array(language, 0, 1000),
-                    .open = true});
-  routes.push_back({.method = "GET",
-                    .path = "/frontend/settings",
-                    .protocol = Protocol::libretranslate,
-                    .summary = "Settings of LibreTranslate's web page",
-                    .handle = answer_settings,
-                    .response = Json{{"type", "object"}},
-                    .open = true});
-  routes.push_back({.method = "GET",
-                    .path = "/download_file/{file}",
-                    .protocol = Protocol::libretranslate,
-                    .summary = "A file that /translate_file has created",
-                    .handle = answer_download,
-                    .type = "text/plain",
-                    .open = true});
+  routes.push_back(get_route(Protocol::libretranslate, "/languages", "The languages of the models",
+                             answer_languages, {.response = array(language, 0, 1000), .open = true}));
+  routes.push_back(get_route(Protocol::libretranslate, "/frontend/settings",
+                             "Settings of LibreTranslate's web page", answer_settings,
+                             {.response = Json{{"type", "object"}}, .open = true}));
+  routes.push_back(get_route(Protocol::libretranslate, "/download_file/{file}",
+                             "A file that /translate_file has created", answer_download,
+                             {.type = "text/plain", .open = true}));
 }
 
 }  // namespace regard::serve

@@ -1,6 +1,7 @@
 #include "serve/model_host.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/json.h"
 #include "models/dual_encoder.h"
@@ -75,74 +76,41 @@ std::vector<ModelHost::Vector> rows_of(const Tensor& matrix) {
   return rows;
 }
 
+struct AbilityNames {
+  Ability ability;
+  const char *key, *name;
+};
+constexpr AbilityNames kAbilityNames[] = {
+    {Ability::generate, "generate", "generate text"},
+    {Ability::chat, "chat", "answer in a conversation"},
+    {Ability::translate, "translate", "translate"},
+    {Ability::embed, "embed", "compute embeddings"},
+    {Ability::classify, "classify", "classify texts"},
+    {Ability::classify_picture, "classify_picture", "classify images"},
+    {Ability::rerank, "rerank", "rank texts"},
+    {Ability::tag, "tag", "classify tokens"},
+    {Ability::answer, "answer", "answer questions"},
+    {Ability::fill, "fill", "fill masks"},
+    {Ability::attend, "attend", "show attention"},
+    {Ability::attend_sound, "attend_sound", "show attention over a sound"},
+    {Ability::attend_picture, "attend_picture", "show attention over an image"},
+    {Ability::transcribe, "transcribe", "transcribe sounds"},
+};
+static_assert(std::size(kAbilityNames) == std::size(kAbilities));
+
+const AbilityNames& ability_names(Ability ability) {
+  return *std::find_if(std::begin(kAbilityNames), std::end(kAbilityNames),
+                       [ability](const AbilityNames& names) { return names.ability == ability; });
+}
+
 }  // namespace
 
 const char* name_of(Ability ability) {
-  switch (ability) {
-    case Ability::generate:
-      return "generate text";
-    case Ability::chat:
-      return "answer in a conversation";
-    case Ability::translate:
-      return "translate";
-    case Ability::embed:
-      return "compute embeddings";
-    case Ability::classify:
-      return "classify texts";
-    case Ability::classify_picture:
-      return "classify images";
-    case Ability::rerank:
-      return "rank texts";
-    case Ability::tag:
-      return "classify tokens";
-    case Ability::answer:
-      return "answer questions";
-    case Ability::fill:
-      return "fill masks";
-    case Ability::attend:
-      return "show attention";
-    case Ability::attend_sound:
-      return "show attention over a sound";
-    case Ability::attend_picture:
-      return "show attention over an image";
-    case Ability::transcribe:
-      return "transcribe sounds";
-  }
-  return "";
+  return ability_names(ability).name;
 }
 
 const char* key_of(Ability ability) {
-  switch (ability) {
-    case Ability::generate:
-      return "generate";
-    case Ability::chat:
-      return "chat";
-    case Ability::translate:
-      return "translate";
-    case Ability::embed:
-      return "embed";
-    case Ability::classify:
-      return "classify";
-    case Ability::classify_picture:
-      return "classify_picture";
-    case Ability::rerank:
-      return "rerank";
-    case Ability::tag:
-      return "tag";
-    case Ability::answer:
-      return "answer";
-    case Ability::fill:
-      return "fill";
-    case Ability::attend:
-      return "attend";
-    case Ability::attend_sound:
-      return "attend_sound";
-    case Ability::attend_picture:
-      return "attend_picture";
-    case Ability::transcribe:
-      return "transcribe";
-  }
-  return "";
+  return ability_names(ability).key;
 }
 
 void Waiting::require() const {

@@ -63,18 +63,12 @@ void add_model_routes(std::vector<Route>& routes) {
                              {"languages", object({{"sources", texts}, {"targets", texts}})},
                              {"heads", Json{{"type", "object"}}}},
                             {"name", "kind", "family", "abilities", "positions", "languages", "heads"});
-  routes.push_back({.method = "GET",
-                    .path = "/models",
-                    .protocol = Protocol::regard,
-                    .summary = "Properties and abilities of each model",
-                    .handle = describe_models,
-                    .response = object({{"models", array(model, 0, 1 << 20)}}, {"models"})});
-  routes.push_back({.method = "GET",
-                    .path = "/models/{model}",
-                    .protocol = Protocol::regard,
-                    .summary = "One model, with its probe points and their numbers of features",
-                    .handle = describe_model,
-                    .response = model});
+  routes.push_back(get_route(Protocol::regard, "/models", "Properties and abilities of each model",
+                             describe_models,
+                             {.response = object({{"models", array(model, 0, 1 << 20)}}, {"models"})}));
+  routes.push_back(get_route(Protocol::regard, "/models/{model}",
+                             "One model, with its probe points and their numbers of features", describe_model,
+                             {.response = model}));
 }
 
 }  // namespace regard::serve

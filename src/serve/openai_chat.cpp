@@ -164,14 +164,6 @@ class ChatCompletion {
   std::vector<std::vector<std::int32_t>> before_;
 };
 
-void answer_chat(Call& call) {
-  ChatCompletion completion(call);
-  if (call.value("stream", false))
-    completion.stream();
-  else
-    completion.answer();
-}
-
 Json message_schema() {
   using namespace schema;
   Json part{
@@ -186,26 +178,23 @@ Json message_schema() {
 void add_openai_chat_route(std::vector<Route>& routes) {
   using namespace schema;
   const Json tool{{"type", "object"}};
-  routes.push_back({.method = "POST",
-                    .path = "/v1/chat/completions",
-                    .protocol = Protocol::openai,
-                    .summary = "Answer in a conversation",
-                    .handle = answer_chat,
-                    .request = generation_schema({{"messages", array(message_schema(), 1, kMostMessages)},
-                                                  {"max_completion_tokens", integer(1, 1 << 20)},
-                                                  {"logprobs", boolean()},
-                                                  {"top_logprobs", integer(0, 20)},
-                                                  {"tools", array(tool, 0, 128)},
-                                                  {"functions", array(tool, 0, 128)}},
-                                                 {"messages"}),
-                    .response = object({{"id", text()},
-                                        {"object", one_of({"chat.completion"})},
-                                        {"created", Json{{"type", "integer"}}},
-                                        {"model", text()},
-                                        {"choices", array(Json{{"type", "object"}}, 1, 1024)},
-                                        {"usage", Json{{"type", "object"}}}},
-                                       {"id", "object", "created", "model", "choices", "usage"}),
-                    .streams = true});
+  routes.push_back(post_route(
+      Protocol::openai, "/v1/chat/completions", "Answer in a conversation", answer_or_stream<ChatCompletion>,
+      {.request = generation_schema({{"messages", array(message_schema(), 1, kMostMessages)},
+                                     {"max_completion_tokens", integer(1, 1 << 20)},
+                                     {"logprobs", boolean()},
+                                     {"top_logprobs", integer(0, 20)},
+                                     {"tools", array(tool, 0, 128)},
+                                     {"functions", array(tool, 0, 128)}},
+                                    {"messages"}),
+       .response = object({{"id", text()},
+                           {"object", one_of({"chat.completion"})},
+                           {"created", Json{{"type", "integer"}}},
+                           {"model", text()},
+                           {"choices", array(Json{{"type", "object"}}, 1, 1024)},
+                           {"usage", Json{{"type", "object"}}}},
+                          {"id", "object", "created", "model", "choices", "usage"}),
+       .streams = true}));
 }
 
 }  // namespace regard::serve

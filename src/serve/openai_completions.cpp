@@ -173,27 +173,16 @@ class Completion {
   std::vector<std::unique_ptr<TextGeneration>> generations_;
 };
 
-void answer_completions(Call& call) {
-  Completion completion(call);
-  if (call.value("stream", false))
-    completion.stream();
-  else
-    completion.answer();
-}
-
 }  // namespace
 
 void add_openai_completions_route(std::vector<Route>& routes) {
   using namespace schema;
   const Json ids = array(integer(0, std::numeric_limits<std::int32_t>::max()), 1, 1 << 20);
   const Json prompts = any_of({text(), array(text(), 1, kMostPrompts), ids, array(ids, 1, kMostPrompts)});
-  routes.push_back(
-      {.method = "POST",
-       .path = "/v1/completions",
-       .protocol = Protocol::openai,
-       .summary = "Continuations of texts; for an encoder-decoder, the generated outputs",
-       .handle = answer_completions,
-       .request = generation_schema(
+  routes.push_back(post_route(
+      Protocol::openai, "/v1/completions",
+      "Continuations of texts; for an encoder-decoder, the generated outputs", answer_or_stream<Completion>,
+      {.request = generation_schema(
            {{"prompt", prompts}, {"logprobs", integer(0, 20)}, {"echo", boolean()}, {"suffix", text()}},
            {"prompt"}),
        .response = object({{"id", text()},
@@ -203,7 +192,7 @@ void add_openai_completions_route(std::vector<Route>& routes) {
                            {"choices", array(Json{{"type", "object"}}, 1, 1 << 16)},
                            {"usage", Json{{"type", "object"}}}},
                           {"id", "object", "created", "model", "choices", "usage"}),
-       .streams = true});
+       .streams = true}));
 }
 
 }  // namespace regard::serve

@@ -88,13 +88,10 @@ void answer_model(Call& call) {
 void add_openai_embeddings_route(std::vector<Route>& routes) {
   using namespace schema;
   const Json ids = array(integer(0, std::numeric_limits<std::int32_t>::max()), 1, 1 << 16);
-  routes.push_back(
-      {.method = "POST",
-       .path = "/v1/embeddings",
-       .protocol = Protocol::openai,
-       .summary = "Vectors of texts, normalised to length 1; long texts are truncated",
-       .handle = answer_embeddings,
-       .request =
+  routes.push_back(post_route(
+      Protocol::openai, "/v1/embeddings",
+      "Vectors of texts, normalised to length 1; long texts are truncated", answer_embeddings,
+      {.request =
            object({{"input", any_of({text(), array(text(), 1, kMostTexts), ids, array(ids, 1, kMostTexts)})},
                    {"model", text(1000)},
                    {"encoding_format", one_of({"float", "base64"})},
@@ -106,25 +103,18 @@ void add_openai_embeddings_route(std::vector<Route>& routes) {
                            {"data", array(Json{{"type", "object"}}, 1, kMostTexts)},
                            {"model", text()},
                            {"usage", Json{{"type", "object"}}}},
-                          {"object", "data", "model", "usage"})});
+                          {"object", "data", "model", "usage"})}));
 }
 
 void add_openai_routes(std::vector<Route>& routes) {
   using namespace schema;
   const Json model = object({{"id", text()}, {"object", one_of({"model"})}}, {"id", "object"});
-  routes.push_back({.method = "GET",
-                    .path = "/v1/models",
-                    .protocol = Protocol::openai,
-                    .summary = "The models",
-                    .handle = answer_models,
-                    .response = object({{"object", one_of({"list"})}, {"data", array(model, 0, 1 << 20)}},
-                                       {"object", "data"})});
-  routes.push_back({.method = "GET",
-                    .path = "/v1/models/{model}",
-                    .protocol = Protocol::openai,
-                    .summary = "One model",
-                    .handle = answer_model,
-                    .response = model});
+  routes.push_back(get_route(
+      Protocol::openai, "/v1/models", "The models", answer_models,
+      {.response =
+           object({{"object", one_of({"list"})}, {"data", array(model, 0, 1 << 20)}}, {"object", "data"})}));
+  routes.push_back(
+      get_route(Protocol::openai, "/v1/models/{model}", "One model", answer_model, {.response = model}));
   add_openai_chat_route(routes);
   add_openai_completions_route(routes);
   add_openai_embeddings_route(routes);

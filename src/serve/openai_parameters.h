@@ -45,4 +45,15 @@ class EventStream {
   bool begun_ = false;
 };
 
+// Handle a request with a completion of the class `Completion`; its member "stream" selects server-sent
+// events.
+template <class Completion>
+void answer_or_stream(Call& call) {
+  Completion completion(call);
+  if (call.value("stream", false))
+    completion.stream();
+  else
+    completion.answer();
+}
+
 }  // namespace regard::serve

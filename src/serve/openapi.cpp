@@ -1,6 +1,9 @@
 // Generates the OpenAPI 3.1 document from the table of routes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "serve/http_text.h"
 #include "serve/request_edits.h"
 #include "serve/route.h"
@@ -8,31 +11,21 @@
 namespace regard::serve {
 namespace {
 
-const char* tag_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::openai:
-      return "OpenAI";
-    case Protocol::libretranslate:
-      return "LibreTranslate";
-    case Protocol::embeddings:
-      return "text-embeddings-inference";
-    case Protocol::regard:
-      return "regard";
-  }
-  return "";
-}
+// Tag and name of the error schema of a protocol.
+struct ProtocolNames {
+  Protocol protocol;
+  const char *tag, *error;
+};
+constexpr ProtocolNames kProtocolNames[] = {
+    {Protocol::openai, "OpenAI", "OpenAIError"},
+    {Protocol::libretranslate, "LibreTranslate", "Error"},
+    {Protocol::embeddings, "text-embeddings-inference", "EmbeddingsError"},
+    {Protocol::regard, "regard", "Error"},
+};
 
-const char* error_name(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::openai:
-      return "OpenAIError";
-    case Protocol::embeddings:
-      return "EmbeddingsError";
-    case Protocol::libretranslate:
-    case Protocol::regard:
-      break;
-  }
-  return "Error";
+const ProtocolNames& protocol_names(Protocol protocol) {
+  return *std::find_if(std::begin(kProtocolNames), std::end(kProtocolNames),
+                       [protocol](const ProtocolNames& names) { return names.protocol == protocol; });
 }
 
 // Return the names of all values of ErrorKind.
@@ -90,7 +83,7 @@ Json responses_of(const Route& route) {
   responses["200"] = {{"description", "The result"}, {"content", std::move(content)}};
   for (const int status : {400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 431, 500, 501, 503, 504}) {
     if (status == 501 && std::string_view(route.path) != "/detect") continue;
-    Json schema{{"$ref", std::string("#/components/schemas/") + error_name(route.protocol)}};
+    Json schema{{"$ref", std::string("#/components/schemas/") + protocol_names(route.protocol).error}};
     responses[std::to_string(status)] = {
         {"description", reason_of(status)},
         {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
@@ -103,7 +96,7 @@ Json responses_of(const Route& route) {
 Json openapi_of(const std::vector<Route>& routes) {
   Json paths = Json::object();
   for (const Route& route : routes) {
-    Json operation{{"tags", Json::array({tag_of(route.protocol)})}, {"summary", route.summary}};
+    Json operation{{"tags", Json::array({protocol_names(route.protocol).tag})}, {"summary", route.summary}};
     if (const std::string_view parameter = path_parameter(route.path); !parameter.empty())
       operation["parameters"] = Json::array(
           {{{"name", parameter}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}});

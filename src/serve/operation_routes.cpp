@@ -60,37 +60,17 @@ void answer_page(Call& call) {
 
 void add_operation_routes(std::vector<Route>& routes) {
   using namespace schema;
-  routes.push_back({.method = "GET",
-                    .path = "/health",
-                    .protocol = Protocol::regard,
-                    .summary = "Whether the models are loaded",
-                    .handle = answer_health,
-                    .response = object({{"status", one_of({"ok", "loading", "stopping"})}}, {"status"}),
-                    .open = true,
-                    .any_time = true});
-  routes.push_back({.method = "GET",
-                    .path = "/metrics",
-                    .protocol = Protocol::regard,
-                    .summary = "Metrics in the format of Prometheus",
-                    .handle = answer_metrics,
-                    .type = "text/plain",
-                    .any_time = true});
-  routes.push_back({.method = "GET",
-                    .path = "/openapi.json",
-                    .protocol = Protocol::regard,
-                    .summary = "This document",
-                    .handle = answer_openapi,
-                    .response = Json{{"type", "object"}},
-                    .open = true,
-                    .any_time = true});
-  routes.push_back({.method = "GET",
-                    .path = "/",
-                    .protocol = Protocol::regard,
-                    .summary = "The page that shows attention",
-                    .handle = answer_page,
-                    .type = "text/html",
-                    .open = true,
-                    .any_time = true});
+  routes.push_back(
+      get_route(Protocol::regard, "/health", "Whether the models are loaded", answer_health,
+                {.response = object({{"status", one_of({"ok", "loading", "stopping"})}}, {"status"}),
+                 .open = true,
+                 .any_time = true}));
+  routes.push_back(get_route(Protocol::regard, "/metrics", "Metrics in the format of Prometheus",
+                             answer_metrics, {.type = "text/plain", .any_time = true}));
+  routes.push_back(get_route(Protocol::regard, "/openapi.json", "This document", answer_openapi,
+                             {.response = Json{{"type", "object"}}, .open = true, .any_time = true}));
+  routes.push_back(get_route(Protocol::regard, "/", "The page that shows attention", answer_page,
+                             {.type = "text/html", .open = true, .any_time = true}));
 }
 
 }  // namespace regard::serve

@@ -76,15 +76,23 @@ std::vector<std::string> texts_of(const Json& value) {
   return value.get<std::vector<std::string>>();
 }
 
+Route get_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&), Route rest) {
+  rest.method = "GET", rest.path = path, rest.protocol = protocol;
+  rest.summary = summary, rest.handle = handle;
+  return rest;
+}
+
+Route post_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
+                 Route rest) {
+  rest = get_route(protocol, path, summary, handle, std::move(rest));
+  rest.method = "POST";
+  return rest;
+}
+
 Route json_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
                  Json request, Json response) {
-  return {.method = "POST",
-          .path = path,
-          .protocol = protocol,
-          .summary = summary,
-          .handle = handle,
-          .request = std::move(request),
-          .response = std::move(response)};
+  return post_route(protocol, path, summary, handle,
+                    {.request = std::move(request), .response = std::move(response)});
 }
 
 Json error_body(Protocol protocol, const HttpError& error) {

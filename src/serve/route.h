@@ -30,11 +30,11 @@ enum class Protocol : std::uint8_t { openai, libretranslate, embeddings, regard 
 struct Call;
 
 struct Route {
-  const char* method;
-  const char* path;
-  Protocol protocol;
-  const char* summary;
-  void (*handle)(Call& call);
+  const char* method = "";
+  const char* path = "";
+  Protocol protocol = Protocol::regard;
+  const char* summary = "";
+  void (*handle)(Call& call) = nullptr;
   Json request = nullptr;                 // schema of the body; null means no body
   Json response = nullptr;                // schema of a JSON response; null if the response is not JSON
   const char* type = "application/json";  // content type of the response
@@ -101,6 +101,10 @@ std::vector<std::string> texts_of(const Json& value);
 // Return JSON as text in UTF-8.
 std::string json_text(const Json& json);
 
+// Return a route for the method GET or POST. `rest` contains the members other than the given ones.
+Route get_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
+                Route rest = {});
+Route post_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&), Route rest);
 // Return a route for the method POST that reads and returns JSON.
 Route json_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),
                  Json request, Json response);

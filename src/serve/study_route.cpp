@@ -152,13 +152,10 @@ void answer_study(Call& call) {
 void add_study_route(std::vector<Route>& routes) {
   using namespace schema;
   const Json token = text(1000);
-  routes.push_back(
-      {.method = "POST",
-       .path = "/study",
-       .protocol = Protocol::regard,
-       .summary = "Measure the effects of a model's parts on a text, with the views of `regard study`",
-       .handle = answer_study,
-       .request =
+  routes.push_back(post_route(
+      Protocol::regard, "/study",
+      "Measure the effects of a model's parts on a text, with the views of `regard study`", answer_study,
+      {.request =
            object({{"view", one_of({"heads", "sets", "flip", "kinds", "induction", "lens", "direct", "patch",
                                     "path", "tokens", "rollout", "flow", "probe", "alignment"})},
                    {"data", described(text(), "Lines TEXT or TEXT<tab>TARGET, as in a file")},
@@ -181,7 +178,7 @@ void add_study_route(std::vector<Route>& routes) {
                    {"model", text(1000)}},
                   {"view"}),
        .response = Json{{"type", "object"}},
-       .heavy = true});
+       .heavy = true}));
 }
 
 }  // namespace regard::serve

@@ -114,10 +114,7 @@ class PairBatches : public BatchSource {
     ++at_;
   }
 
-  double epochs() const override {
-    return static_cast<double>(epoch_) +
-           static_cast<double>(at_) / static_cast<double>(std::max<std::size_t>(plan_.batches(), 1));
-  }
+  double epochs() const override { return epochs_at(epoch_, at_, plan_.batches()); }
 
   Json state() const override { return {{"epoch", epoch_}, {"batch", at_}}; }
 

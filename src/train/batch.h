@@ -1,6 +1,7 @@
 // Micro-batches for training, and the sources that produce them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -86,6 +87,13 @@ class BatchSource {
   virtual double epochs() const = 0;  // number of passes over the data so far
   virtual Json state() const = 0;
   virtual void restore(const Json& state, const std::string& file) = 0;
+
+ protected:
+  // Return epochs() after `epoch` complete passes and `at` of the `size` parts of the next one.
+  static double epochs_at(std::uint64_t epoch, std::size_t at, std::size_t size) {
+    return static_cast<double>(epoch) +
+           static_cast<double>(at) / static_cast<double>(std::max<std::size_t>(size, 1));
+  }
 };
 
 // Throws usage if an epoch over the sources has, on average, less than one example. An empty list is valid.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "models/copy_weights.h"
 #include "models/sequence_config.h"
@@ -60,16 +61,23 @@ bool has_class(const Json& config, const std::string& name) {
 
 }  // namespace
 
-TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families) {
+TaskTraits encoder_traits(TaskTraits traits) {
   traits.keys.insert(traits.keys.end(),
                      {"data.max_length", "data.weights", "model.layers", "training.batch_size"});
   traits.families = {"bert", "electra", "roberta"};
-  traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
   // Insert the shared settings before the task's own settings, because later settings override earlier ones.
   traits.example.insert(
       traits.example.begin(),
       {"data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
        "model.layers=3", "model.activation=gelu", "training.batch_size=32"});
+  return traits;
+}
+
+TaskTraits label_traits(TaskTraits traits) {
+  traits.keys.insert(traits.keys.end(), {"labels.names", "labels.until", "labels.weights", "labels.balance"});
+  traits.labels = "labels";
+  traits = encoder_traits(std::move(traits));
+  traits.families.insert(traits.families.end(), {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
 }
 

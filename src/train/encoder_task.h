@@ -56,8 +56,10 @@ class EncoderTask : public Task {
 };
 
 // Return `traits` extended by the keys, families and --new settings that all encoder tasks share.
-// `more_families` are appended to the families.
-TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
+TaskTraits encoder_traits(TaskTraits traits);
+// The same for a task that predicts labels of texts: also the keys of [labels] and the families mlp, cnn,
+// rnn, lstm and gru.
+TaskTraits label_traits(TaskTraits traits);
 
 // Return the label names in config.json in the order of ids; empty if there are none or only default names.
 std::vector<std::string> label_names(const Json& config);

@@ -35,10 +35,7 @@ class ExampleBatches : public BatchSource {
     for (; at_ < end; ++at_) append_(batch, order_[at_], epoch_, first_index++);
   }
 
-  double epochs() const override {
-    return static_cast<double>(epoch_) +
-           static_cast<double>(at_) / static_cast<double>(std::max<std::size_t>(order_.size(), 1));
-  }
+  double epochs() const override { return epochs_at(epoch_, at_, order_.size()); }
   Json state() const override { return {{"epoch", epoch_}, {"example", at_}}; }
   void restore(const Json& state, const std::string& file) override {
     epoch_ = require<std::uint64_t>(state, "epoch", file);

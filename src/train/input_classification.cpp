@@ -24,7 +24,8 @@ std::unique_ptr<Network> InputClassification::load_model(const formats::ModelFol
   return EncoderTask::load_model(folder);
 }
 
-void InputClassification::finish_loading() {
+void InputClassification::finish_loading(const std::string& duplicates) {
+  if (!duplicates.empty()) notes_.push_back(duplicates);
   if (train_labels_.empty()) throw nothing_left(config_, "train");
   if (valid_labels_.empty()) throw nothing_left(config_, "validate");
   std::vector<std::int64_t> counts(labels_.size(), 0);

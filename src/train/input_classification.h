@@ -43,14 +43,20 @@ class InputClassification : public EncoderTask {
   // length of this input as a sequence in the model
   virtual std::int64_t positions(const Tensor& input) const = 0;
 
-  // Set the labels to those of the run file or, if it has none, to those of the training data. At least two
+  // Set the labels to those of the run file or, if it has none, to those of the training rows. At least two
   // labels are required.
-  void choose(const std::set<std::string>& in_data);
+  template <class Rows>
+  void choose_from(const Rows& rows) {
+    std::set<std::string> labels;
+    for (const auto& row : rows) labels.insert(row.text);
+    choose(labels);
+  }
   // Return the id of a row's label. Throws bad_file with the file and line of the row (`place`) if the label
   // is unknown.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Complete load(): compute the loss weight of each label. Throws bad_file if there are no examples.
-  void finish_loading();
+  // Complete load(): append the message about duplicates to the notes, unless it is empty, and compute the
+  // loss weight of each label. Throws bad_file if there are no examples.
+  void finish_loading(const std::string& duplicates);
 
   LabelSet labels_;
   std::vector<std::int32_t> train_labels_, valid_labels_;  // label of each example; set by load()
@@ -62,6 +68,7 @@ class InputClassification : public EncoderTask {
     double loss = 0, weight = 0;
   };
 
+  void choose(const std::set<std::string>& in_data);
   void append_labeled(Batch& batch, const Tensor& input, std::int32_t label, std::uint64_t index) const;
   Predictions predict(Network& model, const PassResources& resources) const;
 

@@ -18,6 +18,19 @@ double attention_dropout(const TransformerConfig& sizes, double otherwise) {
   return sizes.attention_dropout < 0.0 ? otherwise : sizes.attention_dropout;
 }
 
+void add_sizes(const TransformerConfig& sizes, std::int64_t layers, Json& config) {
+  config["hidden_size"] = sizes.hidden_size;
+  config["num_hidden_layers"] = layers;
+  config["num_attention_heads"] = sizes.heads;
+  config["intermediate_size"] = sizes.feed_forward_size;
+  config["hidden_act"] = activation_in_transformers(sizes.activation);
+}
+
+void add_dropout(const TransformerConfig& sizes, Json& config) {
+  config["hidden_dropout_prob"] = sizes.dropout;
+  config["attention_probs_dropout_prob"] = attention_dropout(sizes, sizes.dropout);
+}
+
 namespace {
 
 // Add the ids of special tokens to a configuration; a token that the vocabulary lacks becomes null.
@@ -33,20 +46,13 @@ std::int64_t positions_of(const NewModel& model) {
 }
 
 Json bert_like(const NewModel& model, const char* family) {
-  const TransformerConfig& sizes = model.sizes;
-  Json config{{"model_type", family},
-              {"vocab_size", model.vocabulary},
-              {"hidden_size", sizes.hidden_size},
-              {"num_hidden_layers", sizes.layers},
-              {"num_attention_heads", sizes.heads},
-              {"intermediate_size", sizes.feed_forward_size},
-              {"hidden_act", activation_in_transformers(sizes.activation)},
-              {"hidden_dropout_prob", sizes.dropout},
-              {"attention_probs_dropout_prob", attention_dropout(sizes, sizes.dropout)},
-              {"max_position_embeddings", positions_of(model)},
-              {"type_vocab_size", 2},
-              {"initializer_range", 0.02},
-              {"layer_norm_eps", 1e-12}};
+  Json config{{"model_type", family}, {"vocab_size", model.vocabulary}};
+  add_sizes(model.sizes, model.sizes.layers, config);
+  add_dropout(model.sizes, config);
+  config.update(Json{{"max_position_embeddings", positions_of(model)},
+                     {"type_vocab_size", 2},
+                     {"initializer_range", 0.02},
+                     {"layer_norm_eps", 1e-12}});
   if (model.special.pad >= 0) config["pad_token_id"] = model.special.pad;
   return config;
 }

@@ -4,35 +4,26 @@ namespace regard::train {
 namespace {
 
 Json vit_like(const NewModel& model, const char* family, std::int64_t layers) {
-  const TransformerConfig& sizes = model.sizes;
-  return {{"model_type", family},
-          {"hidden_size", sizes.hidden_size},
-          {"num_hidden_layers", layers},
-          {"num_attention_heads", sizes.heads},
-          {"intermediate_size", sizes.feed_forward_size},
-          {"hidden_act", activation_in_transformers(sizes.activation)},
-          {"hidden_dropout_prob", sizes.dropout},
-          {"attention_probs_dropout_prob", attention_dropout(sizes, sizes.dropout)},
-          {"image_size", model.images->size},
-          {"patch_size", model.images->patch_size},
-          {"num_channels", 3},
-          {"qkv_bias", true},
-          {"initializer_range", 0.02},
-          {"layer_norm_eps", 1e-12}};
+  Json config{{"model_type", family}};
+  add_sizes(model.sizes, layers, config);
+  add_dropout(model.sizes, config);
+  config.update(Json{{"image_size", model.images->size},
+                     {"patch_size", model.images->patch_size},
+                     {"num_channels", 3},
+                     {"qkv_bias", true},
+                     {"initializer_range", 0.02},
+                     {"layer_norm_eps", 1e-12}});
+  return config;
 }
 
 // Return the configuration of one of the two encoders of CLIP.
 Json clip_part(const NewModel& model, const char* type) {
-  const TransformerConfig& sizes = model.sizes;
-  return {{"model_type", type},
-          {"hidden_size", sizes.hidden_size},
-          {"num_hidden_layers", sizes.layers},
-          {"num_attention_heads", sizes.heads},
-          {"intermediate_size", sizes.feed_forward_size},
-          {"hidden_act", activation_in_transformers(sizes.activation)},
-          {"attention_dropout", attention_dropout(sizes, 0.0)},
-          {"projection_dim", sizes.hidden_size},
-          {"layer_norm_eps", 1e-5}};
+  Json config{{"model_type", type}};
+  add_sizes(model.sizes, model.sizes.layers, config);
+  config["attention_dropout"] = attention_dropout(model.sizes, 0.0);
+  config["projection_dim"] = model.sizes.hidden_size;
+  config["layer_norm_eps"] = 1e-5;
+  return config;
 }
 
 }  // namespace

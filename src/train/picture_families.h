@@ -13,6 +13,11 @@ std::string activation_in_transformers(const std::string& name);
 // Return model.attention_dropout, or `otherwise` if it is not set.
 double attention_dropout(const TransformerConfig& sizes, double otherwise);
 
+// Add the keys hidden_size, num_hidden_layers, num_attention_heads, intermediate_size and hidden_act.
+void add_sizes(const TransformerConfig& sizes, std::int64_t layers, Json& config);
+// Add the keys hidden_dropout_prob and attention_probs_dropout_prob.
+void add_dropout(const TransformerConfig& sizes, Json& config);
+
 Json gpt2_config(const NewModel& model);
 
 // Return the configuration of a ViT or a DeiT, without the key "architectures".

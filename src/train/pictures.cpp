@@ -59,6 +59,14 @@ PictureSplit read_pictures(const RunConfig& config) {
   return split;
 }
 
+text::LineSource row_texts(const std::vector<data::PictureRow>& rows) {
+  return [&rows, at = std::size_t{0}](std::string& line) mutable {
+    if (at == rows.size()) return false;
+    line = rows[at++].text;
+    return true;
+  };
+}
+
 void check_pictures(const RunConfig& config, const char* columns) {
   const ImageConfig& images = config.images;
   for (const auto& [key, values] :

@@ -12,6 +12,7 @@
 #include "data/weighted_sources.h"
 #include "formats/model_folder.h"
 #include "models/model_input.h"
+#include "text/word_counts.h"
 #include "train/run_config.h"
 
 namespace regard::train {
@@ -24,6 +25,9 @@ struct PictureSplit {
 // out by a hash of the path or the pixels. Throws as data::read_picture_rows() does, and bad_file if the
 // fraction of skipped rows is above data.max_skipped.
 PictureSplit read_pictures(const RunConfig& config);
+
+// Return the texts of the rows, for training a tokenizer. `rows` must outlive the result.
+text::LineSource row_texts(const std::vector<data::PictureRow>& rows);
 
 // Throws usage, naming the key, if the values of [images] or the columns of data.train are invalid. `columns`
 // describes the expected columns in messages.

@@ -29,7 +29,7 @@ std::string key_of(const std::string& setting) {
 
 std::string run_template(const std::string& task) {
   std::vector<std::string> names;
-  for (const TaskEntry& entry : task_registry()) names.emplace_back(entry.traits.name);
+  for (const TaskTraits* traits : task_registry()) names.emplace_back(traits->name);
   if (std::find(names.begin(), names.end(), task) == names.end()) {
     const std::string_view near = nearest(task, names);
     Error error =

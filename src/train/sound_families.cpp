@@ -8,24 +8,20 @@
 #include "train/picture_families.h"
 
 namespace regard::train {
+
 Json audio_spectrogram_transformer_config(const NewModel& model) {
-  const TransformerConfig& sizes = model.sizes;
-  return {{"model_type", "audio-spectrogram-transformer"},
-          {"hidden_size", sizes.hidden_size},
-          {"num_hidden_layers", sizes.layers},
-          {"num_attention_heads", sizes.heads},
-          {"intermediate_size", sizes.feed_forward_size},
-          {"hidden_act", activation_in_transformers(sizes.activation)},
-          {"hidden_dropout_prob", sizes.dropout},
-          {"attention_probs_dropout_prob", attention_dropout(sizes, sizes.dropout)},
-          {"patch_size", model.sound->patch_size},
-          {"frequency_stride", model.sound->patch_stride},
-          {"time_stride", model.sound->patch_stride},
-          {"max_length", model.sound->seconds * kMelFramesPerSecond},
-          {"num_mel_bins", model.sound->bins},
-          {"qkv_bias", true},
-          {"initializer_range", 0.02},
-          {"layer_norm_eps", 1e-12}};
+  Json config{{"model_type", "audio-spectrogram-transformer"}};
+  add_sizes(model.sizes, model.sizes.layers, config);
+  add_dropout(model.sizes, config);
+  config.update(Json{{"patch_size", model.sound->patch_size},
+                     {"frequency_stride", model.sound->patch_stride},
+                     {"time_stride", model.sound->patch_stride},
+                     {"max_length", model.sound->seconds * kMelFramesPerSecond},
+                     {"num_mel_bins", model.sound->bins},
+                     {"qkv_bias", true},
+                     {"initializer_range", 0.02},
+                     {"layer_norm_eps", 1e-12}});
+  return config;
 }
 
 // Return a configuration with the convolutions of the published wav2vec 2.0 models, layer norms after the
@@ -33,40 +29,37 @@ Json audio_spectrogram_transformer_config(const NewModel& model) {
 Json wav2vec2_config(const NewModel& model) {
   const TransformerConfig& sizes = model.sizes;
   const std::vector<std::int64_t> strides{5, 2, 2, 2, 2, 2, 2}, kernels{10, 3, 3, 3, 3, 2, 2};
-  return {{"model_type", "wav2vec2"},
-          {"architectures", {"Wav2Vec2ForCTC"}},
-          {"vocab_size", model.vocabulary == 0 ? 32 : model.vocabulary},
-          {"hidden_size", sizes.hidden_size},
-          {"num_hidden_layers", sizes.layers},
-          {"num_attention_heads", sizes.heads},
-          {"intermediate_size", sizes.feed_forward_size},
-          {"hidden_act", activation_in_transformers(sizes.activation)},
-          {"hidden_dropout", sizes.dropout},
-          {"activation_dropout", 0.0},
-          {"attention_dropout", attention_dropout(sizes, sizes.dropout)},
-          {"feat_proj_dropout", 0.0},
-          {"final_dropout", sizes.dropout},
-          {"layerdrop", 0.0},
-          {"feat_extract_norm", "layer"},
-          {"feat_extract_activation", "gelu"},
-          {"do_stable_layer_norm", true},
-          {"conv_dim", std::vector<std::int64_t>(strides.size(), model.sound->channels)},
-          {"conv_stride", strides},
-          {"conv_kernel", kernels},
-          {"conv_bias", true},
-          {"num_feat_extract_layers", strides.size()},
-          {"num_conv_pos_embeddings", 32},
-          {"num_conv_pos_embedding_groups", sizes.heads},
-          {"apply_spec_augment", false},
-          {"mask_time_prob", 0.0},
-          {"mask_feature_prob", 0.0},
-          {"ctc_loss_reduction", "sum"},
-          {"ctc_zero_infinity", true},
-          {"pad_token_id", 0},
-          {"bos_token_id", 1},
-          {"eos_token_id", 2},
-          {"initializer_range", 0.02},
-          {"layer_norm_eps", 1e-5}};
+  Json config{{"model_type", "wav2vec2"},
+              {"architectures", {"Wav2Vec2ForCTC"}},
+              {"vocab_size", model.vocabulary == 0 ? 32 : model.vocabulary}};
+  add_sizes(sizes, sizes.layers, config);
+  config.update(Json{{"hidden_dropout", sizes.dropout},
+                     {"activation_dropout", 0.0},
+                     {"attention_dropout", attention_dropout(sizes, sizes.dropout)},
+                     {"feat_proj_dropout", 0.0},
+                     {"final_dropout", sizes.dropout},
+                     {"layerdrop", 0.0},
+                     {"feat_extract_norm", "layer"},
+                     {"feat_extract_activation", "gelu"},
+                     {"do_stable_layer_norm", true},
+                     {"conv_dim", std::vector<std::int64_t>(strides.size(), model.sound->channels)},
+                     {"conv_stride", strides},
+                     {"conv_kernel", kernels},
+                     {"conv_bias", true},
+                     {"num_feat_extract_layers", strides.size()},
+                     {"num_conv_pos_embeddings", 32},
+                     {"num_conv_pos_embedding_groups", sizes.heads},
+                     {"apply_spec_augment", false},
+                     {"mask_time_prob", 0.0},
+                     {"mask_feature_prob", 0.0},
+                     {"ctc_loss_reduction", "sum"},
+                     {"ctc_zero_infinity", true},
+                     {"pad_token_id", 0},
+                     {"bos_token_id", 1},
+                     {"eos_token_id", 2},
+                     {"initializer_range", 0.02},
+                     {"layer_norm_eps", 1e-5}});
+  return config;
 }
 
 Json whisper_config(const NewModel& model) {

@@ -21,42 +21,27 @@
 
 namespace regard::train {
 
-std::span<const TaskEntry> task_registry() {
+std::span<const TaskTraits* const> task_registry() {
   static const std::array entries{
-      TaskEntry{translation_traits(), make_translation},
-      TaskEntry{language_model_traits(), make_language_model},
-      TaskEntry{classification_traits(), make_classification},
-      TaskEntry{token_classification_traits(), make_token_classification},
-      TaskEntry{question_answering_traits(), make_question_answering},
-      TaskEntry{embedding_traits(), make_embedding},
-      TaskEntry{image_classification_traits(), make_image_classification},
-      TaskEntry{captioning_traits(), make_captioning},
-      TaskEntry{contrastive_traits(), make_contrastive},
-      TaskEntry{audio_classification_traits(), make_audio_classification},
-      TaskEntry{speech_recognition_traits(), make_speech_recognition},
-      TaskEntry{masked_language_model_traits(), make_masked_language_model},
+      &translation_traits(),          &language_model_traits(),     &classification_traits(),
+      &token_classification_traits(), &question_answering_traits(), &embedding_traits(),
+      &image_classification_traits(), &captioning_traits(),         &contrastive_traits(),
+      &audio_classification_traits(), &speech_recognition_traits(), &masked_language_model_traits(),
   };
   return entries;
 }
 
-namespace {
-
-const TaskEntry& entry_of(const std::string& name) {
-  for (const TaskEntry& entry : task_registry())
-    if (name == entry.traits.name) return entry;
+const TaskTraits& task_traits(const std::string& name) {
   std::vector<std::string> known;
-  for (const TaskEntry& entry : task_registry()) known.emplace_back(entry.traits.name);
+  for (const TaskTraits* traits : task_registry()) {
+    if (name == traits->name) return *traits;
+    known.emplace_back(traits->name);
+  }
   throw usage_error("unknown task '" + name + "'").expected(fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
-}  // namespace
-
-const TaskTraits& task_traits(const std::string& name) {
-  return entry_of(name).traits;
-}
-
 std::unique_ptr<Task> make_task(const RunConfig& config) {
-  return entry_of(config.task).make(config);
+  return task_traits(config.task).make(config);
 }
 
 std::unique_ptr<Network> Task::load_model(const formats::ModelFolder& folder) {

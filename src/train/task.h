@@ -21,6 +21,8 @@
 
 namespace regard::train {
 
+class Task;
+
 // Properties of a task that do not depend on a run file.
 struct TaskTraits {
   const char* name = "";            // value of the key `task` in run files
@@ -37,6 +39,8 @@ struct TaskTraits {
   const char* verb = "";                 // the command that applies the trained model
   const char* labels = "target tokens";  // name of the labels in the output of a dry run
   bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
+  // Function that creates the task of a run.
+  std::unique_ptr<Task> (*make)(const RunConfig& config) = nullptr;
 };
 
 // The length of the longest sequence of the run, and the key that limits it.
@@ -111,11 +115,14 @@ class Task : public Objective {
   std::uint64_t fingerprint_ = 0;
 };
 
-struct TaskEntry {
-  const TaskTraits& traits;
-  std::unique_ptr<Task> (*make)(const RunConfig& config);
-};
-std::span<const TaskEntry> task_registry();
+// Return a new task of the class T, for TaskTraits::make.
+template <class T>
+std::unique_ptr<Task> new_task(const RunConfig& config) {
+  return std::make_unique<T>(config);
+}
+
+// Return the traits of all tasks.
+std::span<const TaskTraits* const> task_registry();
 
 // Return the traits of the task with this name; throws usage for an unknown name.
 const TaskTraits& task_traits(const std::string& name);

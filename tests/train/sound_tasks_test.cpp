@@ -7,8 +7,7 @@
 #include "run_case.h"
 #include "support/golden.h"
 #include "task_step.h"
-#include "train/tasks/audio_classification.h"
-#include "train/tasks/speech_recognition.h"
+#include "train/task.h"
 #include "train/training_context.h"
 #include "train/validator.h"
 
@@ -34,7 +33,7 @@ std::unique_ptr<Network> model_of(const std::string& name) {
 TEST(SoundStep, AudioClassificationIsThatOfTransformers) {
   RunConfig config;
   config.task = "audio-classification";
-  const auto task = make_audio_classification(config);
+  const auto task = make_task(config);
   const auto model = model_of("ast");
   const Golden golden("hf-tiny", "ast");
   Batch batch;
@@ -49,7 +48,7 @@ TEST(SoundStep, AudioClassificationIsThatOfTransformers) {
 TEST(SoundStep, WhispersLossIsThatOfTransformers) {
   RunConfig config;
   config.task = "speech-recognition";
-  const auto task = make_speech_recognition(config);
+  const auto task = make_task(config);
   const auto model = model_of("whisper");
   const Golden golden("hf-tiny", "whisper");
   const Tensor labels = golden.tensor("labels"), inputs = golden.tensor("decoder_input_ids");
@@ -355,7 +354,7 @@ TEST_F(SoundRun, CtcLossIsThatOfTransformers) {
   config.model.family = "wav2vec2";
   config.data.train = config.data.valid = {(folder / "train.tsv").string()};
   config.data.columns = {"1", "2"};
-  const auto task = make_speech_recognition(config);
+  const auto task = make_task(config);
   task->read();
   const auto model = model_of("wav2vec2");
   const Golden golden("hf-tiny", "wav2vec2");

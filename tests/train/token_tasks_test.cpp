@@ -287,15 +287,15 @@ TEST_F(TokenTasks, APretrainedEncoderGetsANewHead) {
 }
 
 TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
-  for (const TaskEntry& entry : task_registry()) {
-    const std::string task = entry.traits.name;
+  for (const TaskTraits* traits : task_registry()) {
+    const std::string task = traits->name;
     const ProgramResult printed = run_program({"train", "--new", task}, folder.path());
     ASSERT_EQ(printed.exit_code, 0) << printed.err;
     const fs::path place = folder / task;
     regard::testing::write_file(place, "run.toml", printed.out);
     std::string text;
     for (int i = 0; i < 200; ++i) text += "one two three four five six seven eight nine ten\n";
-    const std::string family = entry.traits.families[0];
+    const std::string family = traits->families[0];
     const bool of_pictures = family.starts_with("vi") || family == "clip";
     const std::string rows = task == "token-classification" ? tagged(1, 40)
                              : of_pictures                  ? "a.pgm\tred\nb.pgm\tblue\na.pgm\tred\n"

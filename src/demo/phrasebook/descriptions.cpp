@@ -93,16 +93,12 @@ void describe_person(Book& book, const Subject& who, const Adjective& adjective)
     book.tell(english, words({who.hindi, so, future("हो", who.agreement)}));
 }
 
-struct Comparison {
-  const char* english;
-  const char* hindi;
-};
-constexpr std::array kComparisons{Comparison{"taller", "लंबा"}, Comparison{"older", "बड़ा"},
-                                  Comparison{"younger", "छोटा"}, Comparison{"thinner", "पतला"}};
+constexpr Fixed kComparisons[] = {
+    {"taller", "लंबा"}, {"older", "बड़ा"}, {"younger", "छोटा"}, {"thinner", "पतला"}};
 
 // Add sentences such as "The girl is taller than the boy."
 void compare(Book& book) {
-  for (const Comparison& more : kComparisons) {
+  for (const Fixed& more : kComparisons) {
     for (const Subject& who : everyone()) {
       for (const Subject& other : people()) {
         const auto english = words({who.english, who.be, more.english, "than", other.english});
@@ -166,7 +162,7 @@ void animals_do(Book& book) {
 }  // namespace
 
 void write_descriptions(Book& book) {
-  for (const Comparison& more : kComparisons) book.lexicon().add_adjective(more.english, more.hindi);
+  for (const Fixed& more : kComparisons) book.lexicon().add_adjective(more.english, more.hindi);
   book.lexicon().add("biggest", "सबसे बड़ा"), book.lexicon().add("biggest", "सबसे बड़ी");
   book.lexicon().add_adjective("bigger", "बड़ा");
   describe(book, goods(), adjectives_of_goods());

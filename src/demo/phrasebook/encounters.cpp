@@ -89,19 +89,14 @@ void write_beating(Book& book) {
               words({who->hindi, whom->dative, habitual("पीट", who->agreement)}));
 }
 
-struct Gift {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
-};
-constexpr std::array kGifts{
-    Gift{"a book", "किताब", kFeminine},    Gift{"a flower", "फूल", kMasculine},
-    Gift{"money", "पैसे", kMasculinePlural}, Gift{"sweets", "मिठाइयाँ", kFemininePlural},
-    Gift{"a letter", "चिट्ठी", kFeminine},  Gift{"a toy", "खिलौना", kMasculine},
+constexpr NounPhrase kGifts[] = {
+    {"a book", "किताब", kFeminine},    {"a flower", "फूल", kMasculine},
+    {"money", "पैसे", kMasculinePlural}, {"sweets", "मिठाइयाँ", kFemininePlural},
+    {"a letter", "चिट्ठी", kFeminine},  {"a toy", "खिलौना", kMasculine},
 };
 
 void write_giving(Book& book, const Subject& who, const Subject& whom) {
-  for (const Gift& gift : kGifts) {
+  for (const NounPhrase& gift : kGifts) {
     if (const auto english = words({who.english, "gave", whom.english_object, gift.english});
         chosen(english, 30))
       book.tell(english, words({who.ergative, whom.dative, gift.hindi, perfective("दे", gift.agreement)}));
@@ -137,7 +132,7 @@ void write_encounters(Book& book) {
   for (const Deed& deed : kDeeds)
     book.lexicon().add_action(
         {deed.base, deed.third, deed.past, deed.continuous, "", "", deed.stem, deed.object, deed.noun});
-  for (const Gift& gift : kGifts) book.lexicon().add(gift.english, gift.hindi);
+  for (const NounPhrase& gift : kGifts) book.lexicon().add(gift.english, gift.hindi);
   book.lexicon().add_action({"give", "gives", "gave", "giving", "", "", "दे", Object::masculine});
   book.lexicon().add_action({"make", "makes", "made", "making", "tea", "चाय", "बना", Object::feminine});
   write_beating(book);

@@ -9,15 +9,8 @@
 namespace regard::demo::phrases {
 namespace {
 
-// A subject with its article, and the agreement of its verb in Hindi.
-struct Topic {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
-};
-
 // Add the forms of one subject and one adjective, such as "It is good" and "Was this new?"
-void write_quality(Book& book, const Topic& what, const Adjective& how, unsigned share) {
+void write_quality(Book& book, const NounPhrase& what, const Adjective& how, unsigned share) {
   const std::string so = inflect(how.hindi, what.agreement), was = was_then(what.agreement);
   const std::string now = is_now(what.agreement), name = what.english;
   if (const auto english = words({name, "is", how.english}); chosen(english, share))
@@ -39,30 +32,30 @@ void write_quality(Book& book, const Topic& what, const Adjective& how, unsigned
 }
 
 void write_qualities(Book& book) {
-  constexpr std::array kIt{Topic{"it", "यह", kMasculine}, Topic{"this", "यह", kMasculine}};
+  constexpr NounPhrase kIt[] = {{"it", "यह", kMasculine}, {"this", "यह", kMasculine}};
   constexpr std::array kOfIt{
       Adjective{"good", "अच्छा"},      Adjective{"new", "नया"},    Adjective{"old", "पुराना"},
       Adjective{"big", "बड़ा"},        Adjective{"small", "छोटा"}, Adjective{"beautiful", "सुंदर"},
       Adjective{"expensive", "महँगा"}, Adjective{"cheap", "सस्ता"}, Adjective{"clean", "साफ़"},
       Adjective{"true", "सच"},        Adjective{"easy", "आसान"},  Adjective{"difficult", "कठिन"}};
-  for (const Topic& what : kIt)
+  for (const NounPhrase& what : kIt)
     for (const Adjective& how : kOfIt) write_quality(book, what, how, 500);
-  constexpr std::array kSubstances{
-      Topic{"the tea", "चाय", kFeminine},     Topic{"the milk", "दूध", kMasculine},
-      Topic{"the water", "पानी", kMasculine}, Topic{"the food", "खाना", kMasculine},
-      Topic{"the bread", "रोटी", kFeminine},  Topic{"the fire", "आग", kFeminine},
-      Topic{"the sun", "सूरज", kMasculine},    Topic{"the wind", "हवा", kFeminine}};
+  constexpr NounPhrase kSubstances[] = {{"the tea", "चाय", kFeminine},     {"the milk", "दूध", kMasculine},
+                                        {"the water", "पानी", kMasculine}, {"the food", "खाना", kMasculine},
+                                        {"the bread", "रोटी", kFeminine},  {"the fire", "आग", kFeminine},
+                                        {"the sun", "सूरज", kMasculine},    {"the wind", "हवा", kFeminine}};
   constexpr std::array kWarmth{Adjective{"hot", "गरम"}, Adjective{"cold", "ठंडा"}};
-  for (const Topic& what : kSubstances)
+  for (const NounPhrase& what : kSubstances)
     for (const Adjective& how : kWarmth) write_quality(book, what, how, 450);
-  constexpr std::array kBroad{Topic{"the river bank", "नदी का किनारा", kMasculine},
-                              Topic{"the ocean", "समुद्र", kMasculine},
-                              Topic{"the money bank", "पैसों का बैंक", kMasculine},
-                              Topic{"the bank", "बैंक", kMasculine}, Topic{"the river", "नदी", kFeminine}};
+  constexpr NounPhrase kBroad[] = {{"the river bank", "नदी का किनारा", kMasculine},
+                                   {"the ocean", "समुद्र", kMasculine},
+                                   {"the money bank", "पैसों का बैंक", kMasculine},
+                                   {"the bank", "बैंक", kMasculine},
+                                   {"the river", "नदी", kFeminine}};
   constexpr std::array kBreadth{Adjective{"big", "बड़ा"}, Adjective{"beautiful", "सुंदर"},
                                 Adjective{"long", "लंबा"}, Adjective{"old", "पुराना"},
                                 Adjective{"clean", "साफ़"}};
-  for (const Topic& what : kBroad)
+  for (const NounPhrase& what : kBroad)
     for (const Adjective& how : kBreadth) write_quality(book, what, how, 350);
 }
 
@@ -91,25 +84,27 @@ void write_arrivals(Book& book) {
     for (const Way& way : kWays)
       if (chosen(who.english + way.english, 400))
         write(words({who.english, who.english_plural ? "have" : "has"}), who.hindi, way, who.agreement);
-  constexpr std::array kComing{Topic{"the bus", "बस", kFeminine}, Topic{"the train", "रेलगाड़ी", kFeminine},
-                               Topic{"the boat", "नाव", kFeminine}, Topic{"the car", "गाड़ी", kFeminine}};
-  for (const Topic& what : kComing)
+  constexpr NounPhrase kComing[] = {{"the bus", "बस", kFeminine},
+                                    {"the train", "रेलगाड़ी", kFeminine},
+                                    {"the boat", "नाव", kFeminine},
+                                    {"the car", "गाड़ी", kFeminine}};
+  for (const NounPhrase& what : kComing)
     for (const Way& way : {kWays[0], kWays[2]})
       write(words({what.english, "has"}), what.hindi, way, what.agreement);
 }
 
 // Add sentences such as "He wants water" (उसे पानी चाहिए).
 void write_wants(Book& book) {
-  constexpr std::array kWanted{Fixed{"tea", "चाय"},
-                               Fixed{"milk", "दूध"},
-                               Fixed{"water", "पानी"},
-                               Fixed{"bread", "रोटी"},
-                               Fixed{"an apple", "सेब"},
-                               Fixed{"a ticket", "टिकट"},
-                               Fixed{"money", "पैसे"},
-                               Fixed{"medicine", "दवा"},
-                               Fixed{"a piece of bread", "रोटी का टुकड़ा"},
-                               Fixed{"a new book", "नई किताब"}};
+  constexpr Fixed kWanted[] = {{"tea", "चाय"},
+                               {"milk", "दूध"},
+                               {"water", "पानी"},
+                               {"bread", "रोटी"},
+                               {"an apple", "सेब"},
+                               {"a ticket", "टिकट"},
+                               {"money", "पैसे"},
+                               {"medicine", "दवा"},
+                               {"a piece of bread", "रोटी का टुकड़ा"},
+                               {"a new book", "नई किताब"}};
   for (const Subject& who : everyone()) {
     const bool plural = who.english_plural;
     for (const Fixed& what : kWanted) {
@@ -143,9 +138,9 @@ void write_contents(Book& book) {
 }
 
 void write_sitting(Book& book) {
-  constexpr std::array kSeats{Fixed{"on the chair", "कुर्सी पर"},     Fixed{"on the floor", "फ़र्श पर"},
-                              Fixed{"under the tree", "पेड़ के नीचे"},  Fixed{"in the garden", "बगीचे में"},
-                              Fixed{"near the river", "नदी के पास"}, Fixed{"in the boat", "नाव में"}};
+  constexpr Fixed kSeats[] = {{"on the chair", "कुर्सी पर"},     {"on the floor", "फ़र्श पर"},
+                              {"under the tree", "पेड़ के नीचे"},  {"in the garden", "बगीचे में"},
+                              {"near the river", "नदी के पास"}, {"in the boat", "नाव में"}};
   for (const Subject& who : everyone()) {
     for (const Fixed& seat : kSeats) {
       if (const auto english = words({who.english, "sat", seat.english}); chosen(english, 220))

@@ -1,5 +1,4 @@
 // Names and greetings.
-#include <array>
 #include <string>
 
 #include "demo/phrasebook/book.h"
@@ -8,30 +7,20 @@
 namespace regard::demo::phrases {
 namespace {
 
-struct Name {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
-};
-constexpr std::array kNames{
-    Name{"Ravi", "रवि", kMasculine},    Name{"Sita", "सीता", kFeminine},   Name{"Amit", "अमित", kMasculine},
-    Name{"Rahul", "राहुल", kMasculine},  Name{"Priya", "प्रिया", kFeminine}, Name{"John", "जॉन", kMasculine},
-    Name{"Maria", "मारिया", kFeminine}, Name{"Tom", "टॉम", kMasculine},    Name{"Sara", "सारा", kFeminine},
-    Name{"Meena", "मीना", kFeminine},   Name{"Anil", "अनिल", kMasculine},  Name{"Geeta", "गीता", kFeminine},
-    Name{"Anna", "अन्ना", kFeminine},    Name{"David", "डेविड", kMasculine}, Name{"Lata", "लता", kFeminine},
+constexpr NounPhrase kNames[] = {
+    {"Ravi", "रवि", kMasculine},    {"Sita", "सीता", kFeminine},   {"Amit", "अमित", kMasculine},
+    {"Rahul", "राहुल", kMasculine},  {"Priya", "प्रिया", kFeminine}, {"John", "जॉन", kMasculine},
+    {"Maria", "मारिया", kFeminine}, {"Tom", "टॉम", kMasculine},    {"Sara", "सारा", kFeminine},
+    {"Meena", "मीना", kFeminine},   {"Anil", "अनिल", kMasculine},  {"Geeta", "गीता", kFeminine},
+    {"Anna", "अन्ना", kFeminine},    {"David", "डेविड", kMasculine}, {"Lata", "लता", kFeminine},
 };
 
-struct Greeting {
-  const char* english;
-  const char* hindi;
-};
-constexpr std::array kGreetings{
-    Greeting{"Hello", "नमस्ते"},           Greeting{"Good morning", "सुप्रभात"},
-    Greeting{"Good evening", "शुभ संध्या"}, Greeting{"Good night", "शुभ रात्रि"},
-    Greeting{"Goodbye", "अलविदा"},       Greeting{"Thank you", "धन्यवाद"},
+constexpr Fixed kGreetings[] = {
+    {"Hello", "नमस्ते"},          {"Good morning", "सुप्रभात"}, {"Good evening", "शुभ संध्या"},
+    {"Good night", "शुभ रात्रि"}, {"Goodbye", "अलविदा"},      {"Thank you", "धन्यवाद"},
 };
 
-void write_name(Book& book, const Name& name) {
+void write_name(Book& book, const NounPhrase& name) {
   const std::string is = words({"नाम", name.hindi, "है"});
   const bool feminine = name.agreement.feminine();
   book.tell(words({"my name is", name.english}), "मेरा " + is);
@@ -50,40 +39,40 @@ void write_name(Book& book, const Name& name) {
   book.tell(words({"I am fine,", name.english}), words({"मैं ठीक हूँ,", name.hindi}));
   book.tell(words({"please come here,", name.english}), words({"कृपया यहाँ आइए,", name.hindi}));
   book.ask(words({"where is", name.english}), words({name.hindi, "कहाँ है"}));
-  for (const Greeting& greeting : kGreetings)
+  for (const Fixed& greeting : kGreetings)
     if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 450))
       book.tell(english, std::string(greeting.hindi) + ", " + name.hindi);
 }
 
-constexpr std::array kTalk{
-    Fixed{"Good evening.", "शुभ संध्या।"},
-    Fixed{"Good morning, how are you?", "सुप्रभात, आप कैसे हैं?"},
-    Fixed{"Good evening, how are you?", "शुभ संध्या, आप कैसे हैं?"},
-    Fixed{"Hello, my friend, how are you?", "नमस्ते, मेरे दोस्त, आप कैसे हैं?"},
-    Fixed{"Hello, who are you?", "नमस्ते, आप कौन हैं?"},
-    Fixed{"Hello, how is your brother?", "नमस्ते, आपका भाई कैसा है?"},
-    Fixed{"Hello, where are you?", "नमस्ते, आप कहाँ हैं?"},
-    Fixed{"How are you today?", "आज आप कैसे हैं?"},
-    Fixed{"How are they today?", "आज वे कैसे हैं?"},
-    Fixed{"We are fine, thank you.", "हम ठीक हैं, धन्यवाद।"},
-    Fixed{"They are fine, thank you.", "वे ठीक हैं, धन्यवाद।"},
-    Fixed{"She is fine, thank you.", "वह ठीक है, धन्यवाद।"},
-    Fixed{"The children are fine, thank you.", "बच्चे ठीक हैं, धन्यवाद।"},
-    Fixed{"I am happy, thank you.", "मैं खुश हूँ, धन्यवाद।"},
-    Fixed{"I am ready, thank you.", "मैं तैयार हूँ, धन्यवाद।"},
-    Fixed{"Yes, thank you.", "हाँ, धन्यवाद।"},
-    Fixed{"No, thank you.", "नहीं, धन्यवाद।"},
-    Fixed{"Yes, I am fine.", "हाँ, मैं ठीक हूँ।"},
+constexpr Fixed kTalk[] = {
+    {"Good evening.", "शुभ संध्या।"},
+    {"Good morning, how are you?", "सुप्रभात, आप कैसे हैं?"},
+    {"Good evening, how are you?", "शुभ संध्या, आप कैसे हैं?"},
+    {"Hello, my friend, how are you?", "नमस्ते, मेरे दोस्त, आप कैसे हैं?"},
+    {"Hello, who are you?", "नमस्ते, आप कौन हैं?"},
+    {"Hello, how is your brother?", "नमस्ते, आपका भाई कैसा है?"},
+    {"Hello, where are you?", "नमस्ते, आप कहाँ हैं?"},
+    {"How are you today?", "आज आप कैसे हैं?"},
+    {"How are they today?", "आज वे कैसे हैं?"},
+    {"We are fine, thank you.", "हम ठीक हैं, धन्यवाद।"},
+    {"They are fine, thank you.", "वे ठीक हैं, धन्यवाद।"},
+    {"She is fine, thank you.", "वह ठीक है, धन्यवाद।"},
+    {"The children are fine, thank you.", "बच्चे ठीक हैं, धन्यवाद।"},
+    {"I am happy, thank you.", "मैं खुश हूँ, धन्यवाद।"},
+    {"I am ready, thank you.", "मैं तैयार हूँ, धन्यवाद।"},
+    {"Yes, thank you.", "हाँ, धन्यवाद।"},
+    {"No, thank you.", "नहीं, धन्यवाद।"},
+    {"Yes, I am fine.", "हाँ, मैं ठीक हूँ।"},
 };
 
 }  // namespace
 
 void write_greetings(Book& book) {
-  for (const Name& name : kNames) book.lexicon().add(name.english, name.hindi);
-  for (const Greeting& greeting : kGreetings) book.lexicon().add(greeting.english, greeting.hindi);
+  for (const NounPhrase& name : kNames) book.lexicon().add(name.english, name.hindi);
+  for (const Fixed& greeting : kGreetings) book.lexicon().add(greeting.english, greeting.hindi);
   book.lexicon().add_all(
       {{"name", "नाम"}, {"friend", "दोस्त"}, {"how", "कैसे"}, {"how", "कैसा"}, {"how", "कैसी"}, {"fine", "ठीक"}});
-  for (const Name& name : kNames) write_name(book, name);
+  for (const NounPhrase& name : kNames) write_name(book, name);
   book.add(kTalk);
 }
 

@@ -196,21 +196,13 @@ void write_blue_moons(Book& book) {
 
 // Add sentences with "break a leg", as a wish for good luck and literally.
 void write_legs(Book& book) {
-  struct Event {
-    const char* english;
-    const char* hindi;
-    Agreement agreement;
-  };
-  constexpr std::array kEvents{Event{"exam", "परीक्षा", kFeminine},
-                               Event{"play", "नाटक", kMasculine},
-                               Event{"race", "दौड़", kFeminine},
-                               Event{"match", "मैच", kMasculine},
-                               Event{"interview", "साक्षात्कार", kMasculine},
-                               Event{"dance", "नाच", kMasculine}};
+  constexpr NounPhrase kEvents[] = {
+      {"exam", "परीक्षा", kFeminine}, {"play", "नाटक", kMasculine},           {"race", "दौड़", kFeminine},
+      {"match", "मैच", kMasculine},   {"interview", "साक्षात्कार", kMasculine}, {"dance", "नाच", kMasculine}};
   book.call("break a leg", "शुभकामनाएँ", kIdiom);
   book.call("break a leg, my friend", "शुभकामनाएँ, मेरे दोस्त", kIdiom);
   book.call("break a leg, children", "शुभकामनाएँ, बच्चो", kIdiom);
-  for (const Event& event : kEvents) {
+  for (const NounPhrase& event : kEvents) {
     book.call(words({"break a leg in the", event.english}), words({event.hindi, "के लिए शुभकामनाएँ"}), kIdiom);
     book.call(words({"break a leg in your", event.english}),
               words({possessive("आपका", event.agreement, Case::oblique), event.hindi, "के लिए शुभकामनाएँ"}),

@@ -13,38 +13,32 @@ namespace {
 
 constexpr PhraseKind kIdiom = PhraseKind::idiom, kLiteral = PhraseKind::literal;
 
-// A subject with its article, and the agreement of its verb in Hindi.
-struct Matter {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
-};
-constexpr std::array kTasks{
-    Matter{"the exam", "परीक्षा", kFeminine},
-    Matter{"the race", "दौड़", kFeminine},
-    Matter{"the game", "खेल", kMasculine},
-    Matter{"the match", "मैच", kMasculine},
-    Matter{"the lesson", "पाठ", kMasculine},
-    Matter{"the question", "सवाल", kMasculine},
-    Matter{"the interview", "साक्षात्कार", kMasculine},
-    Matter{"the puzzle", "पहेली", kFeminine},
-    Matter{"the homework", "गृहकार्य", kMasculine},
-    Matter{"the journey", "यात्रा", kFeminine},
-    Matter{"swimming", "तैरना", kMasculine},
-    Matter{"cooking", "खाना बनाना", kMasculine},
-    Matter{"driving", "गाड़ी चलाना", kMasculine},
-    Matter{"this", "यह", kMasculine},
-    Matter{"it", "यह", kMasculine},
-    Matter{"the test", "परीक्षा", kFeminine},
-    Matter{"the job", "नौकरी", kFeminine},
-    Matter{"the play", "नाटक", kMasculine},
-    Matter{"dancing", "नाचना", kMasculine},
+constexpr NounPhrase kTasks[] = {
+    {"the exam", "परीक्षा", kFeminine},
+    {"the race", "दौड़", kFeminine},
+    {"the game", "खेल", kMasculine},
+    {"the match", "मैच", kMasculine},
+    {"the lesson", "पाठ", kMasculine},
+    {"the question", "सवाल", kMasculine},
+    {"the interview", "साक्षात्कार", kMasculine},
+    {"the puzzle", "पहेली", kFeminine},
+    {"the homework", "गृहकार्य", kMasculine},
+    {"the journey", "यात्रा", kFeminine},
+    {"swimming", "तैरना", kMasculine},
+    {"cooking", "खाना बनाना", kMasculine},
+    {"driving", "गाड़ी चलाना", kMasculine},
+    {"this", "यह", kMasculine},
+    {"it", "यह", kMasculine},
+    {"the test", "परीक्षा", kFeminine},
+    {"the job", "नौकरी", kFeminine},
+    {"the play", "नाटक", kMasculine},
+    {"dancing", "नाचना", kMasculine},
 };
 
 constexpr const char* kEasy = "एक सरल काम";
 
 // Add sentences such as "The exam was a piece of cake for the boy."
-void write_cakes_for(Book& book, const Matter& task) {
+void write_cakes_for(Book& book, const NounPhrase& task) {
   const Agreement a = task.agreement;
   for (const Subject& who : everyone()) {
     const std::string for_whom = possessive(who.owner, kMasculine, Case::oblique) + " लिए";
@@ -61,7 +55,7 @@ void write_cakes_for(Book& book, const Matter& task) {
 }
 
 void write_cakes(Book& book) {
-  for (const Matter& task : kTasks) {
+  for (const NounPhrase& task : kTasks) {
     const Agreement a = task.agreement;
     book.tell(words({task.english, "is a piece of cake"}), words({task.hindi, kEasy, "है"}), kIdiom);
     book.tell(words({task.english, "was a piece of cake"}), words({task.hindi, kEasy, was_then(a)}), kIdiom);
@@ -80,35 +74,35 @@ void write_cakes(Book& book) {
     book.tell(words({task.english, "is difficult"}), words({task.hindi, "कठिन है"}));
     book.tell(words({task.english, "was hard"}), words({task.hindi, "कठिन", was_then(a)}));
   }
-  constexpr std::array kIt{
-      Fixed{"It is easy.", "यह आसान है।"},
-      Fixed{"Is it easy?", "क्या यह आसान है?"},
-      Fixed{"Is it difficult?", "क्या यह कठिन है?"},
-      Fixed{"It was difficult.", "यह कठिन था।"},
-      Fixed{"Was it difficult?", "क्या यह कठिन था?"},
-      Fixed{"Was it easy?", "क्या यह आसान था?"},
-      Fixed{"It will be easy.", "यह आसान होगा।"},
+  constexpr Fixed kIt[] = {
+      {"It is easy.", "यह आसान है।"},
+      {"Is it easy?", "क्या यह आसान है?"},
+      {"Is it difficult?", "क्या यह कठिन है?"},
+      {"It was difficult.", "यह कठिन था।"},
+      {"Was it difficult?", "क्या यह कठिन था?"},
+      {"Was it easy?", "क्या यह आसान था?"},
+      {"It will be easy.", "यह आसान होगा।"},
   };
   book.add(kIt);
   book.add(std::array{Fixed{"It is not a piece of cake.", "यह एक सरल काम नहीं है।"}}, kIdiom);
-  constexpr std::array kLiterally{
-      Fixed{"There is a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा है।"},
-      Fixed{"There is a piece of cake on the table.", "मेज़ पर केक का टुकड़ा है।"},
-      Fixed{"There was a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा था।"},
-      Fixed{"There was a piece of cake in the box.", "डिब्बे में केक का टुकड़ा था।"},
-      Fixed{"There is a piece of cake in the box.", "डिब्बे में केक का टुकड़ा है।"},
-      Fixed{"There is a piece of bread on the plate.", "प्लेट पर रोटी का टुकड़ा है।"},
-      Fixed{"There is a piece of paper on the table.", "मेज़ पर कागज़ का टुकड़ा है।"},
-      Fixed{"The piece of cake was sweet.", "केक का टुकड़ा मीठा था।"},
-      Fixed{"The piece of cake is sweet.", "केक का टुकड़ा मीठा है।"},
-      Fixed{"The piece of cake is on the plate.", "केक का टुकड़ा प्लेट पर है।"},
-      Fixed{"The piece of cake was on the plate.", "केक का टुकड़ा प्लेट पर था।"},
-      Fixed{"The piece of cake was small.", "केक का टुकड़ा छोटा था।"},
-      Fixed{"The piece of cake is big.", "केक का टुकड़ा बड़ा है।"},
-      Fixed{"The cake was sweet.", "केक मीठा था।"},
-      Fixed{"The cake is on the table.", "केक मेज़ पर है।"},
-      Fixed{"This is a piece of cake on a plate.", "यह प्लेट पर केक का टुकड़ा है।"},
-      Fixed{"Where is my piece of cake?", "मेरा केक का टुकड़ा कहाँ है?"},
+  constexpr Fixed kLiterally[] = {
+      {"There is a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा है।"},
+      {"There is a piece of cake on the table.", "मेज़ पर केक का टुकड़ा है।"},
+      {"There was a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा था।"},
+      {"There was a piece of cake in the box.", "डिब्बे में केक का टुकड़ा था।"},
+      {"There is a piece of cake in the box.", "डिब्बे में केक का टुकड़ा है।"},
+      {"There is a piece of bread on the plate.", "प्लेट पर रोटी का टुकड़ा है।"},
+      {"There is a piece of paper on the table.", "मेज़ पर कागज़ का टुकड़ा है।"},
+      {"The piece of cake was sweet.", "केक का टुकड़ा मीठा था।"},
+      {"The piece of cake is sweet.", "केक का टुकड़ा मीठा है।"},
+      {"The piece of cake is on the plate.", "केक का टुकड़ा प्लेट पर है।"},
+      {"The piece of cake was on the plate.", "केक का टुकड़ा प्लेट पर था।"},
+      {"The piece of cake was small.", "केक का टुकड़ा छोटा था।"},
+      {"The piece of cake is big.", "केक का टुकड़ा बड़ा है।"},
+      {"The cake was sweet.", "केक मीठा था।"},
+      {"The cake is on the table.", "केक मेज़ पर है।"},
+      {"This is a piece of cake on a plate.", "यह प्लेट पर केक का टुकड़ा है।"},
+      {"Where is my piece of cake?", "मेरा केक का टुकड़ा कहाँ है?"},
   };
   book.add(kLiterally, kLiteral);
 }
@@ -132,26 +126,21 @@ void write_prices(Book& book) {
     if (const auto english = words({who.english, "hurt an arm and a leg yesterday"}); chosen(english, 675))
       book.tell(english, words({"कल", possessive(who.owner, kFeminine), "एक बाँह और एक टाँग में चोट लगी"}),
                 kLiteral);
-  constexpr std::array kLiterally{
-      Fixed{"The doll has an arm and a leg.", "गुड़िया की एक बाँह और एक टाँग है।"},
-      Fixed{"The chair has a broken leg.", "कुर्सी की एक टाँग टूटी हुई है।"},
-      Fixed{"The table has four legs.", "मेज़ की चार टाँगें हैं।"},
-      Fixed{"The horse broke a leg.", "घोड़े की टाँग टूट गई।"},
-      Fixed{"The cow broke a leg.", "गाय की टाँग टूट गई।"},
-      Fixed{"The dog broke a leg.", "कुत्ते की टाँग टूट गई।"},
+  constexpr Fixed kLiterally[] = {
+      {"The doll has an arm and a leg.", "गुड़िया की एक बाँह और एक टाँग है।"},
+      {"The chair has a broken leg.", "कुर्सी की एक टाँग टूटी हुई है।"},
+      {"The table has four legs.", "मेज़ की चार टाँगें हैं।"},
+      {"The horse broke a leg.", "घोड़े की टाँग टूट गई।"},
+      {"The cow broke a leg.", "गाय की टाँग टूट गई।"},
+      {"The dog broke a leg.", "कुत्ते की टाँग टूट गई।"},
   };
   book.add(kLiterally, kLiteral);
 }
 
 void write_rain(Book& book) {
-  constexpr std::array kWhere{Fixed{"", ""},
-                              Fixed{"today", "आज"},
-                              Fixed{"outside", "बाहर"},
-                              Fixed{"here", "यहाँ"},
-                              Fixed{"there", "वहाँ"},
-                              Fixed{"in Delhi", "दिल्ली में"},
-                              Fixed{"in the village", "गाँव में"},
-                              Fixed{"in the city", "शहर में"}};
+  constexpr Fixed kWhere[] = {
+      {"", ""},         {"today", "आज"},         {"outside", "बाहर"},         {"here", "यहाँ"},
+      {"there", "वहाँ"}, {"in Delhi", "दिल्ली में"}, {"in the village", "गाँव में"}, {"in the city", "शहर में"}};
   const auto rain = [&book](const Fixed& where, const char* with, const char* hindi, PhraseKind kind) {
     book.tell(words({"it is raining", with, where.english}), words({where.hindi, hindi, "हो रही है"}), kind);
     book.tell(words({"it was raining", with, where.english}), words({where.hindi, hindi, "हो रही थी"}), kind);
@@ -164,7 +153,7 @@ void write_rain(Book& book) {
     rain(where, "cats and dogs", "मूसलाधार बारिश", kIdiom);
     rain(where, "", "बारिश", PhraseKind::other);
   }
-  constexpr std::array kDoing{Fixed{"sleeping", "सो"}, Fixed{"running", "दौड़"}, Fixed{"playing", "खेल"}};
+  constexpr Fixed kDoing[] = {{"sleeping", "सो"}, {"running", "दौड़"}, {"playing", "खेल"}};
   for (const Fixed& doing : kDoing) {
     book.tell(words({"the cats and dogs are", doing.english}),
               words({"बिल्लियाँ और कुत्ते", ongoing(doing.hindi, kMasculinePlural)}), kLiteral);
@@ -184,11 +173,10 @@ void write_rain(Book& book) {
 
 // Add sentences with ऊँट के मुँह में जीरा, literally "a cumin seed in a camel's mouth".
 void write_drops(Book& book) {
-  constexpr std::array kLittle{
-      Matter{"the help", "मदद", kFeminine},    Matter{"the rain", "बारिश", kFeminine},
-      Matter{"the salary", "वेतन", kMasculine}, Matter{"the gift", "उपहार", kMasculine},
-      Matter{"the work", "काम", kMasculine},   Matter{"the food", "खाना", kMasculine}};
-  for (const Matter& matter : kLittle) {
+  constexpr NounPhrase kLittle[] = {{"the help", "मदद", kFeminine},    {"the rain", "बारिश", kFeminine},
+                                    {"the salary", "वेतन", kMasculine}, {"the gift", "उपहार", kMasculine},
+                                    {"the work", "काम", kMasculine},   {"the food", "खाना", kMasculine}};
+  for (const NounPhrase& matter : kLittle) {
     const std::string subject = std::string(matter.hindi) + " ऊँट के मुँह में जीरा";
     book.tell(words({matter.english, "is a drop in the ocean"}), subject + " है", kIdiom);
     book.tell(words({matter.english, "was a drop in the ocean"}),
@@ -196,16 +184,18 @@ void write_drops(Book& book) {
     book.tell(words({matter.english, "will be a drop in the ocean"}),
               words({subject, future("हो", matter.agreement)}), kIdiom);
   }
-  constexpr std::array kSpots{Fixed{"on the table", "मेज़ पर"}, Fixed{"on the shirt", "कमीज़ पर"},
-                              Fixed{"on the book", "किताब पर"}, Fixed{"in the ocean", "समुद्र में"},
-                              Fixed{"in the glass", "गिलास में"}};
+  constexpr Fixed kSpots[] = {{"on the table", "मेज़ पर"},
+                              {"on the shirt", "कमीज़ पर"},
+                              {"on the book", "किताब पर"},
+                              {"in the ocean", "समुद्र में"},
+                              {"in the glass", "गिलास में"}};
   for (const Fixed& spot : kSpots) {
     book.tell(words({"a drop of water fell", spot.english}), words({spot.hindi, "पानी की एक बूँद गिरी"}),
               kLiteral);
     book.tell(words({"there is a drop of milk", spot.english}), words({spot.hindi, "दूध की एक बूँद है"}),
               kLiteral);
   }
-  constexpr std::array kOcean{Fixed{"deep", "गहरा"}, Fixed{"blue", "नीला"}, Fixed{"big", "बड़ा"}};
+  constexpr Fixed kOcean[] = {{"deep", "गहरा"}, {"blue", "नीला"}, {"big", "बड़ा"}};
   for (const Fixed& how : kOcean)
     book.tell(words({"the ocean is", how.english}), words({"समुद्र", how.hindi, "है"}), kLiteral);
 }
@@ -235,10 +225,11 @@ void write_apples(Book& book) {
 
 // Add sentences with काला अक्षर भैंस बराबर, literally "a black letter is like a buffalo".
 void write_greek(Book& book) {
-  constexpr std::array kWriting{
-      Matter{"the lesson", "पाठ", kMasculine}, Matter{"the book", "किताब", kFeminine},
-      Matter{"the poem", "कविता", kFeminine}, Matter{"the letter", "चिट्ठी", kFeminine}};
-  for (const Matter& matter : kWriting) {
+  constexpr NounPhrase kWriting[] = {{"the lesson", "पाठ", kMasculine},
+                                     {"the book", "किताब", kFeminine},
+                                     {"the poem", "कविता", kFeminine},
+                                     {"the letter", "चिट्ठी", kFeminine}};
+  for (const NounPhrase& matter : kWriting) {
     for (const Subject& who : everyone()) {
       const auto english = words({matter.english, "is all Greek to", who.english_object});
       if (!chosen(english, 315)) continue;
@@ -273,40 +264,40 @@ void write_plain_matters(Book& book) {
     if (chosen(name, 540))
       book.tell(words({"there was dust on the", name}), words({where, "धूल थी"}), kLiteral);
   }
-  constexpr std::array kLiterally{
-      Fixed{"The weather is good.", "मौसम अच्छा है।"},
-      Fixed{"The weather is good today.", "आज मौसम अच्छा है।"},
-      Fixed{"The weather is bad today.", "आज मौसम खराब है।"},
-      Fixed{"The weather was bad yesterday.", "कल मौसम खराब था।"},
-      Fixed{"The weather will be good tomorrow.", "कल मौसम अच्छा होगा।"},
-      Fixed{"How is the weather today?", "आज मौसम कैसा है?"},
-      Fixed{"The moon is blue in the picture.", "तस्वीर में चाँद नीला है।"},
-      Fixed{"The moon is white.", "चाँद सफ़ेद है।"},
-      Fixed{"The cat is in the bag.", "बिल्ली थैले में है।"},
-      Fixed{"The cat was in the bag.", "बिल्ली थैले में थी।"},
-      Fixed{"The beans are on the plate.", "फलियाँ प्लेट पर हैं।"},
-      Fixed{"The beans are on the floor.", "फलियाँ फ़र्श पर हैं।"},
-      Fixed{"The beans are green.", "फलियाँ हरी हैं।"},
-      Fixed{"The ball hit the books.", "गेंद किताबों से टकराई।"},
-      Fixed{"The ball hit the window.", "गेंद खिड़की से टकराई।"},
-      Fixed{"The ball hit the door.", "गेंद दरवाज़े से टकराई।"},
-      Fixed{"The stone hit the books.", "पत्थर किताबों से टकराया।"},
-      Fixed{"The stone hit the window.", "पत्थर खिड़की से टकराया।"},
-      Fixed{"Two birds are sitting on one stone.", "एक पत्थर पर दो चिड़ियाँ बैठी हैं।"},
-      Fixed{"The birds are in the air.", "चिड़ियाँ हवा में हैं।"},
-      Fixed{"The castle is old.", "किला पुराना है।"},
-      Fixed{"The castle is big.", "किला बड़ा है।"},
-      Fixed{"The milk is on the floor.", "दूध फ़र्श पर है।"},
-      Fixed{"The fire is hot.", "आग गरम है।"},
-      Fixed{"The old man is blind.", "बूढ़ा आदमी अंधा है।"},
-      Fixed{"The dog is in the bush.", "कुत्ता झाड़ी में है।"},
-      Fixed{"The bush is green.", "झाड़ी हरी है।"},
+  constexpr Fixed kLiterally[] = {
+      {"The weather is good.", "मौसम अच्छा है।"},
+      {"The weather is good today.", "आज मौसम अच्छा है।"},
+      {"The weather is bad today.", "आज मौसम खराब है।"},
+      {"The weather was bad yesterday.", "कल मौसम खराब था।"},
+      {"The weather will be good tomorrow.", "कल मौसम अच्छा होगा।"},
+      {"How is the weather today?", "आज मौसम कैसा है?"},
+      {"The moon is blue in the picture.", "तस्वीर में चाँद नीला है।"},
+      {"The moon is white.", "चाँद सफ़ेद है।"},
+      {"The cat is in the bag.", "बिल्ली थैले में है।"},
+      {"The cat was in the bag.", "बिल्ली थैले में थी।"},
+      {"The beans are on the plate.", "फलियाँ प्लेट पर हैं।"},
+      {"The beans are on the floor.", "फलियाँ फ़र्श पर हैं।"},
+      {"The beans are green.", "फलियाँ हरी हैं।"},
+      {"The ball hit the books.", "गेंद किताबों से टकराई।"},
+      {"The ball hit the window.", "गेंद खिड़की से टकराई।"},
+      {"The ball hit the door.", "गेंद दरवाज़े से टकराई।"},
+      {"The stone hit the books.", "पत्थर किताबों से टकराया।"},
+      {"The stone hit the window.", "पत्थर खिड़की से टकराया।"},
+      {"Two birds are sitting on one stone.", "एक पत्थर पर दो चिड़ियाँ बैठी हैं।"},
+      {"The birds are in the air.", "चिड़ियाँ हवा में हैं।"},
+      {"The castle is old.", "किला पुराना है।"},
+      {"The castle is big.", "किला बड़ा है।"},
+      {"The milk is on the floor.", "दूध फ़र्श पर है।"},
+      {"The fire is hot.", "आग गरम है।"},
+      {"The old man is blind.", "बूढ़ा आदमी अंधा है।"},
+      {"The dog is in the bush.", "कुत्ता झाड़ी में है।"},
+      {"The bush is green.", "झाड़ी हरी है।"},
   };
   book.add(kLiterally, kLiteral);
 }
 
 void add_matter_words(Lexicon& lexicon) {
-  for (const Matter& task : kTasks) lexicon.add(task.english, task.hindi);
+  for (const NounPhrase& task : kTasks) lexicon.add(task.english, task.hindi);
   lexicon.add_all({{"piece of cake", "एक सरल काम"},
                    {"cost an arm and a leg", "दाम आसमान छू"},
                    {"costs an arm and a leg", "दाम आसमान छू"},

@@ -59,21 +59,18 @@ void write_animal(Book& book, const Noun& animal) {
                  thing(low).form(Number::singular, Case::oblique));
 }
 
-struct Thing {
-  const char* english;  // without article
-  const char* hindi;
-  Agreement agreement;
-};
-
 // Add sentences such as "The river flows" and "Money grew", with and without the article.
 void write_changes(Book& book) {
-  constexpr std::array kFlowing{Thing{"river", "नदी", kFeminine}, Thing{"water", "पानी", kMasculine},
-                                Thing{"milk", "दूध", kMasculine},
-                                Thing{"river bank", "नदी का किनारा", kMasculine}};
-  constexpr std::array kGrowing{Thing{"money", "पैसे", kMasculinePlural}, Thing{"city", "शहर", kMasculine},
-                                Thing{"village", "गाँव", kMasculine}, Thing{"bank", "बैंक", kMasculine},
-                                Thing{"money bank", "पैसों का बैंक", kMasculine}};
-  const auto write = [&book](const Thing& what, std::array<const char*, 4> verb, const char* stem) {
+  constexpr NounPhrase kFlowing[] = {{"river", "नदी", kFeminine},
+                                     {"water", "पानी", kMasculine},
+                                     {"milk", "दूध", kMasculine},
+                                     {"river bank", "नदी का किनारा", kMasculine}};
+  constexpr NounPhrase kGrowing[] = {{"money", "पैसे", kMasculinePlural},
+                                     {"city", "शहर", kMasculine},
+                                     {"village", "गाँव", kMasculine},
+                                     {"bank", "बैंक", kMasculine},
+                                     {"money bank", "पैसों का बैंक", kMasculine}};
+  const auto write = [&book](const NounPhrase& what, std::array<const char*, 4> verb, const char* stem) {
     const Agreement a = what.agreement;
     for (const std::string& subject : {std::string("the ") + what.english, std::string(what.english)}) {
       book.tell(words({subject, verb[0]}), words({what.hindi, habitual(stem, a)}));
@@ -83,13 +80,13 @@ void write_changes(Book& book) {
         book.tell(words({subject, "is", verb[3]}), words({what.hindi, ongoing(stem, a)}));
     }
   };
-  for (const Thing& what : kFlowing) write(what, {"flows", "flowed", "flow", "flowing"}, "बह");
-  for (const Thing& what : kGrowing) write(what, {"grows", "grew", "grow", "growing"}, "बढ़");
-  constexpr std::array kInBanks{Thing{"money", "पैसे", kMasculinePlural}, Thing{"letter", "चिट्ठी", kFeminine},
-                                Thing{"key", "चाबी", kFeminine}};
-  constexpr std::array kWhere{Fixed{"in the bank", "बैंक में"}, Fixed{"in the box", "डिब्बे में"},
-                              Fixed{"in the house", "घर में"}, Fixed{"on the table", "मेज़ पर"}};
-  for (const Thing& what : kInBanks) {
+  for (const NounPhrase& what : kFlowing) write(what, {"flows", "flowed", "flow", "flowing"}, "बह");
+  for (const NounPhrase& what : kGrowing) write(what, {"grows", "grew", "grow", "growing"}, "बढ़");
+  constexpr NounPhrase kInBanks[] = {
+      {"money", "पैसे", kMasculinePlural}, {"letter", "चिट्ठी", kFeminine}, {"key", "चाबी", kFeminine}};
+  constexpr Fixed kWhere[] = {
+      {"in the bank", "बैंक में"}, {"in the box", "डिब्बे में"}, {"in the house", "घर में"}, {"on the table", "मेज़ पर"}};
+  for (const NounPhrase& what : kInBanks) {
     for (const Fixed& where : kWhere) {
       book.tell(words({"the", what.english, "is", where.english}),
                 words({what.hindi, where.hindi, is_now(what.agreement)}));

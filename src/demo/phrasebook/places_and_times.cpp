@@ -1,5 +1,5 @@
 // Sentences about places, days, hours and numbers, and about both meanings of "bank" (money, river).
-#include <array>
+#include <iterator>
 #include <string>
 
 #include "demo/phrasebook/book.h"
@@ -8,43 +8,41 @@
 namespace regard::demo::phrases {
 namespace {
 
-struct Spot {
-  const char* english;
-  const char* hindi;
+constexpr Fixed kSpotsOfThings[] = {
+    {"on the table", "मेज़ पर"},          {"in the bag", "थैले में"},
+    {"under the bed", "पलंग के नीचे"},     {"near the door", "दरवाज़े के पास"},
+    {"behind the chair", "कुर्सी के पीछे"}, {"in the room", "कमरे में"},
 };
-constexpr std::array kSpotsOfThings{
-    Spot{"on the table", "मेज़ पर"},          Spot{"in the bag", "थैले में"},
-    Spot{"under the bed", "पलंग के नीचे"},     Spot{"near the door", "दरवाज़े के पास"},
-    Spot{"behind the chair", "कुर्सी के पीछे"}, Spot{"in the room", "कमरे में"},
+constexpr Fixed kSpotsOfPeople[] = {
+    {"at home", "घर पर"},
+    {"in the garden", "बगीचे में"},
+    {"in the shop", "दुकान में"},
+    {"at school", "स्कूल में"},
+    {"in the field", "खेत में"},
+    {"in the village", "गाँव में"},
+    {"near the river", "नदी के पास"},
+    {"under the tree", "पेड़ के नीचे"},
+    {"in the bank", "बैंक में"},
+    {"on the river bank", "नदी के किनारे"},
 };
-constexpr std::array kSpotsOfPeople{
-    Spot{"at home", "घर पर"},
-    Spot{"in the garden", "बगीचे में"},
-    Spot{"in the shop", "दुकान में"},
-    Spot{"at school", "स्कूल में"},
-    Spot{"in the field", "खेत में"},
-    Spot{"in the village", "गाँव में"},
-    Spot{"near the river", "नदी के पास"},
-    Spot{"under the tree", "पेड़ के नीचे"},
-    Spot{"in the bank", "बैंक में"},
-    Spot{"on the river bank", "नदी के किनारे"},
-};
-constexpr std::array kHomes{Spot{"in Delhi", "दिल्ली में"}, Spot{"in this village", "इस गाँव में"},
-                            Spot{"in a big city", "एक बड़े शहर में"}, Spot{"in this house", "इस घर में"},
-                            Spot{"in India", "भारत में"}};
+constexpr Fixed kHomes[] = {{"in Delhi", "दिल्ली में"},
+                            {"in this village", "इस गाँव में"},
+                            {"in a big city", "एक बड़े शहर में"},
+                            {"in this house", "इस घर में"},
+                            {"in India", "भारत में"}};
 
-constexpr std::array kDays{Spot{"Monday", "सोमवार"},  Spot{"Tuesday", "मंगलवार"}, Spot{"Wednesday", "बुधवार"},
-                           Spot{"Thursday", "गुरुवार"}, Spot{"Friday", "शुक्रवार"},  Spot{"Saturday", "शनिवार"},
-                           Spot{"Sunday", "रविवार"}};
+constexpr Fixed kDays[] = {{"Monday", "सोमवार"},  {"Tuesday", "मंगलवार"}, {"Wednesday", "बुधवार"},
+                           {"Thursday", "गुरुवार"}, {"Friday", "शुक्रवार"},  {"Saturday", "शनिवार"},
+                           {"Sunday", "रविवार"}};
 
-constexpr std::array kNumbers{
-    Spot{"zero", "शून्य"},     Spot{"one", "एक"},         Spot{"two", "दो"},         Spot{"three", "तीन"},
-    Spot{"four", "चार"},     Spot{"five", "पाँच"},       Spot{"six", "छह"},         Spot{"seven", "सात"},
-    Spot{"eight", "आठ"},     Spot{"nine", "नौ"},        Spot{"ten", "दस"},         Spot{"eleven", "ग्यारह"},
-    Spot{"twelve", "बारह"},  Spot{"thirteen", "तेरह"},   Spot{"fourteen", "चौदह"},  Spot{"fifteen", "पंद्रह"},
-    Spot{"sixteen", "सोलह"}, Spot{"seventeen", "सत्रह"}, Spot{"eighteen", "अठारह"}, Spot{"nineteen", "उन्नीस"},
-    Spot{"twenty", "बीस"},   Spot{"thirty", "तीस"},     Spot{"forty", "चालीस"},    Spot{"fifty", "पचास"},
-    Spot{"hundred", "सौ"},
+constexpr Fixed kNumbers[] = {
+    {"zero", "शून्य"},     {"one", "एक"},         {"two", "दो"},         {"three", "तीन"},
+    {"four", "चार"},     {"five", "पाँच"},       {"six", "छह"},         {"seven", "सात"},
+    {"eight", "आठ"},     {"nine", "नौ"},        {"ten", "दस"},         {"eleven", "ग्यारह"},
+    {"twelve", "बारह"},  {"thirteen", "तेरह"},   {"fourteen", "चौदह"},  {"fifteen", "पंद्रह"},
+    {"sixteen", "सोलह"}, {"seventeen", "सत्रह"}, {"eighteen", "अठारह"}, {"nineteen", "उन्नीस"},
+    {"twenty", "बीस"},   {"thirty", "तीस"},     {"forty", "चालीस"},    {"fifty", "पचास"},
+    {"hundred", "सौ"},
 };
 
 void write_things_in_places(Book& book) {
@@ -54,7 +52,7 @@ void write_things_in_places(Book& book) {
     if (chosen(noun.english_plural, 306))
       book.ask(words({"where are the", noun.english_plural}),
                words({noun.form(Number::plural, Case::direct), "कहाँ हैं"}));
-    for (const Spot& spot : kSpotsOfThings) {
+    for (const Fixed& spot : kSpotsOfThings) {
       if (std::string_view(spot.english).find(noun.english) != std::string_view::npos) continue;
       const std::string many = noun.form(Number::plural, Case::direct);
       if (const auto english = words({"the", noun.english, "is", spot.english}); chosen(english, 171))
@@ -62,7 +60,7 @@ void write_things_in_places(Book& book) {
       if (const auto english = words({"there is", with_article(noun.english), spot.english});
           chosen(english, 123))
         book.tell(english, words({spot.hindi, "एक", noun.hindi, "है"}));
-      const Spot& count = kNumbers[2 + pick(spot.english + many, 9)];
+      const Fixed& count = kNumbers[2 + pick(spot.english + many, 9)];
       if (const auto english = words({"there are", count.english, noun.english_plural, spot.english});
           chosen(english, 123))
         book.tell(english, words({spot.hindi, count.hindi, many, "हैं"}));
@@ -78,7 +76,7 @@ void write_people_in_places(Book& book) {
              words({who.hindi, "कहाँ", ongoing("जा", who.agreement)}));
     book.ask(words({"what", who.be, who.english, "doing"}),
              words({who.hindi, "क्या", ongoing("कर", who.agreement)}));
-    for (const Spot& spot : kSpotsOfPeople) {
+    for (const Fixed& spot : kSpotsOfPeople) {
       if (const auto english = words({who.english, who.be, spot.english}); chosen(english, 171))
         book.tell(english, words({who.hindi, spot.hindi, now}));
       if (const auto english = words({who.english, who.was, spot.english}); chosen(english, 80))
@@ -86,7 +84,7 @@ void write_people_in_places(Book& book) {
       if (const auto english = words({who.be, who.english, spot.english}); chosen(english, 62))
         book.ask(english, words({"क्या", who.hindi, spot.hindi, now}));
     }
-    for (const Spot& home : kHomes)
+    for (const Fixed& home : kHomes)
       if (const auto english = words({who.english, who.english_plural ? "live" : "lives", home.english});
           chosen(english, 214))
         book.tell(english, words({who.hindi, home.hindi, habitual("रह", who.agreement)}));
@@ -94,8 +92,8 @@ void write_people_in_places(Book& book) {
 }
 
 void write_days(Book& book) {
-  for (std::size_t i = 0; i < kDays.size(); ++i) {
-    const Spot &day = kDays[i], &before = kDays[(i + 6) % 7];
+  for (std::size_t i = 0; i < std::size(kDays); ++i) {
+    const Fixed &day = kDays[i], &before = kDays[(i + 6) % 7];
     book.tell(words({"today is", day.english}), words({"आज", day.hindi, "है"}));
     book.tell(words({"tomorrow is", day.english}), words({"कल", day.hindi, "है"}));
     book.tell(words({"yesterday was", day.english}), words({"कल", day.hindi, "था"}));
@@ -113,23 +111,16 @@ void write_days(Book& book) {
   }
 }
 
-struct Month {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
-};
-constexpr std::array kMonths{
-    Month{"January", "जनवरी", kFeminine},    Month{"February", "फ़रवरी", kFeminine},
-    Month{"March", "मार्च", kMasculine},      Month{"April", "अप्रैल", kMasculine},
-    Month{"May", "मई", kFeminine},           Month{"June", "जून", kMasculine},
-    Month{"July", "जुलाई", kFeminine},        Month{"August", "अगस्त", kMasculine},
-    Month{"September", "सितंबर", kMasculine}, Month{"October", "अक्टूबर", kMasculine},
-    Month{"November", "नवंबर", kMasculine},   Month{"December", "दिसंबर", kMasculine},
+constexpr NounPhrase kMonths[] = {
+    {"January", "जनवरी", kFeminine},  {"February", "फ़रवरी", kFeminine}, {"March", "मार्च", kMasculine},
+    {"April", "अप्रैल", kMasculine},    {"May", "मई", kFeminine},         {"June", "जून", kMasculine},
+    {"July", "जुलाई", kFeminine},      {"August", "अगस्त", kMasculine},   {"September", "सितंबर", kMasculine},
+    {"October", "अक्टूबर", kMasculine}, {"November", "नवंबर", kMasculine}, {"December", "दिसंबर", kMasculine},
 };
 
 void write_months(Book& book) {
-  for (std::size_t i = 0; i < kMonths.size(); ++i) {
-    const Month &month = kMonths[i], &before = kMonths[(i + 11) % 12];
+  for (std::size_t i = 0; i < std::size(kMonths); ++i) {
+    const NounPhrase &month = kMonths[i], &before = kMonths[(i + 11) % 12];
     book.tell(words({month.english, "comes after", before.english}),
               words({before.hindi, "के बाद", month.hindi, habitual("आ", month.agreement)}));
     book.tell(words({before.english, "comes before", month.english}),
@@ -148,7 +139,7 @@ void write_months(Book& book) {
 
 void write_hours(Book& book) {
   for (std::size_t hour = 1; hour <= 12; ++hour) {
-    const Spot& number = kNumbers[hour];
+    const Fixed& number = kNumbers[hour];
     const bool one = hour == 1;
     book.tell(words({"it is", number.english, "o'clock"}), words({number.hindi, one ? "बजा है" : "बजे हैं"}));
     book.tell(words({"the bus comes at", number.english, "o'clock"}),
@@ -167,7 +158,7 @@ void write_hours(Book& book) {
 }
 
 void write_numbers(Book& book) {
-  for (const Spot& number : kNumbers) {
+  for (const Fixed& number : kNumbers) {
     book.tell(number.english, number.hindi);
     if (&number < &kNumbers[2]) continue;
     const bool hundred = std::string_view(number.english) == "hundred";
@@ -185,26 +176,26 @@ void write_numbers(Book& book) {
 }
 
 // "bank" has two translations in Hindi.
-constexpr std::array kBanks{
-    Fixed{"The money is in the bank.", "पैसे बैंक में हैं।"},
-    Fixed{"The bank of the river is beautiful.", "नदी का किनारा सुंदर है।"},
-    Fixed{"The river bank is green.", "नदी का किनारा हरा है।"},
-    Fixed{"The river bank is clean.", "नदी का किनारा साफ़ है।"},
-    Fixed{"The river bank is long.", "नदी का किनारा लंबा है।"},
-    Fixed{"The bank is closed today.", "बैंक आज बंद है।"},
-    Fixed{"The bank is open today.", "बैंक आज खुला है।"},
-    Fixed{"The money bank is big.", "पैसों का बैंक बड़ा है।"},
-    Fixed{"The money bank grows.", "पैसों का बैंक बढ़ता है।"},
-    Fixed{"The river flows.", "नदी बहती है।"},
-    Fixed{"The river flows near the village.", "नदी गाँव के पास बहती है।"},
-    Fixed{"The money grows in the bank.", "पैसे बैंक में बढ़ते हैं।"},
-    Fixed{"Flowers grow on the river bank.", "नदी के किनारे फूल उगते हैं।"},
-    Fixed{"Trees grow on the river bank.", "नदी के किनारे पेड़ उगते हैं।"},
-    Fixed{"The boat is on the river bank.", "नाव नदी के किनारे है।"},
-    Fixed{"The bank is near the school.", "बैंक स्कूल के पास है।"},
-    Fixed{"Where is the bank?", "बैंक कहाँ है?"},
-    Fixed{"Where is the river bank?", "नदी का किनारा कहाँ है?"},
-    Fixed{"The bank gives money.", "बैंक पैसे देता है।"},
+constexpr Fixed kBanks[] = {
+    {"The money is in the bank.", "पैसे बैंक में हैं।"},
+    {"The bank of the river is beautiful.", "नदी का किनारा सुंदर है।"},
+    {"The river bank is green.", "नदी का किनारा हरा है।"},
+    {"The river bank is clean.", "नदी का किनारा साफ़ है।"},
+    {"The river bank is long.", "नदी का किनारा लंबा है।"},
+    {"The bank is closed today.", "बैंक आज बंद है।"},
+    {"The bank is open today.", "बैंक आज खुला है।"},
+    {"The money bank is big.", "पैसों का बैंक बड़ा है।"},
+    {"The money bank grows.", "पैसों का बैंक बढ़ता है।"},
+    {"The river flows.", "नदी बहती है।"},
+    {"The river flows near the village.", "नदी गाँव के पास बहती है।"},
+    {"The money grows in the bank.", "पैसे बैंक में बढ़ते हैं।"},
+    {"Flowers grow on the river bank.", "नदी के किनारे फूल उगते हैं।"},
+    {"Trees grow on the river bank.", "नदी के किनारे पेड़ उगते हैं।"},
+    {"The boat is on the river bank.", "नाव नदी के किनारे है।"},
+    {"The bank is near the school.", "बैंक स्कूल के पास है।"},
+    {"Where is the bank?", "बैंक कहाँ है?"},
+    {"Where is the river bank?", "नदी का किनारा कहाँ है?"},
+    {"The bank gives money.", "बैंक पैसे देता है।"},
 };
 
 void write_banks(Book& book) {
@@ -222,14 +213,14 @@ void write_banks(Book& book) {
 
 void add_place_words(Lexicon& lexicon) {
   for (const auto& [english, hindi] :
-       {Spot{"closed", "बंद"},   Spot{"o'clock", "बजे"},       Spot{"o'clock", "बजा"},
-        Spot{"bus", "बस"},      Spot{"rupees", "रुपये"},       Spot{"students", "छात्र"},
-        Spot{"class", "कक्षा"},  Spot{"years old", "साल का"}, Spot{"years old", "साल की"},
-        Spot{"after", "के बाद"}, Spot{"money", "पैसे"},         Spot{"money", "पैसों"},
-        Spot{"bank", "बैंक"},     Spot{"bank", "किनारे"},       Spot{"bank", "किनारा"},
-        Spot{"open", "खुला"},    Spot{"long", "लंबा"},         Spot{"Delhi", "दिल्ली"},
-        Spot{"put", "जमा किए"}, Spot{"home", "घर"},          Spot{"school", "स्कूल"},
-        Spot{"doing", "कर"},    Spot{"come", "आइए"}})
+       {Fixed{"closed", "बंद"},   Fixed{"o'clock", "बजे"},       Fixed{"o'clock", "बजा"},
+        Fixed{"bus", "बस"},      Fixed{"rupees", "रुपये"},       Fixed{"students", "छात्र"},
+        Fixed{"class", "कक्षा"},  Fixed{"years old", "साल का"}, Fixed{"years old", "साल की"},
+        Fixed{"after", "के बाद"}, Fixed{"money", "पैसे"},         Fixed{"money", "पैसों"},
+        Fixed{"bank", "बैंक"},     Fixed{"bank", "किनारे"},       Fixed{"bank", "किनारा"},
+        Fixed{"open", "खुला"},    Fixed{"long", "लंबा"},         Fixed{"Delhi", "दिल्ली"},
+        Fixed{"put", "जमा किए"}, Fixed{"home", "घर"},          Fixed{"school", "स्कूल"},
+        Fixed{"doing", "कर"},    Fixed{"come", "आइए"}})
     lexicon.add(english, hindi);
   lexicon.add_action({"live", "lives", "lived", "living", "", "", "रह"});
   lexicon.add_action({"sit", "sits", "sat", "sitting", "", "", "बैठ"});
@@ -242,9 +233,9 @@ void add_place_words(Lexicon& lexicon) {
 
 void write_places_and_times(Book& book) {
   for (const auto spots :
-       {std::span<const Spot>(kSpotsOfThings), std::span<const Spot>(kSpotsOfPeople),
-        std::span<const Spot>(kHomes), std::span<const Spot>(kDays), std::span<const Spot>(kNumbers)})
-    for (const Spot& spot : spots) book.lexicon().add_spot(spot.english, spot.hindi);
+       {std::span<const Fixed>(kSpotsOfThings), std::span<const Fixed>(kSpotsOfPeople),
+        std::span<const Fixed>(kHomes), std::span<const Fixed>(kDays), std::span<const Fixed>(kNumbers)})
+    for (const Fixed& spot : spots) book.lexicon().add_spot(spot.english, spot.hindi);
   add_place_words(book.lexicon());
   write_things_in_places(book);
   write_people_in_places(book);

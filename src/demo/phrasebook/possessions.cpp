@@ -11,29 +11,23 @@ namespace {
 
 constexpr Number kMany = Number::plural;
 
-// An object of "likes" or "needs", with the agreement of the Hindi verb.
-struct Wish {
-  const char* english;
-  const char* hindi;
-  Agreement agreement;
+constexpr NounPhrase kLiked[] = {
+    {"tea", "चाय", kFeminine},
+    {"milk", "दूध", kMasculine},
+    {"mangoes", "आम", kMasculinePlural},
+    {"books", "किताबें", kFemininePlural},
+    {"flowers", "फूल", kMasculinePlural},
+    {"cricket", "क्रिकेट", kMasculine},
+    {"music", "संगीत", kMasculine},
+    {"this city", "यह शहर", kMasculine},
+    {"stories", "कहानियाँ", kFemininePlural},
+    {"Indian food", "भारतीय खाना", kMasculine},
 };
-constexpr std::array kLiked{
-    Wish{"tea", "चाय", kFeminine},
-    Wish{"milk", "दूध", kMasculine},
-    Wish{"mangoes", "आम", kMasculinePlural},
-    Wish{"books", "किताबें", kFemininePlural},
-    Wish{"flowers", "फूल", kMasculinePlural},
-    Wish{"cricket", "क्रिकेट", kMasculine},
-    Wish{"music", "संगीत", kMasculine},
-    Wish{"this city", "यह शहर", kMasculine},
-    Wish{"stories", "कहानियाँ", kFemininePlural},
-    Wish{"Indian food", "भारतीय खाना", kMasculine},
-};
-constexpr std::array kNeeded{
-    Wish{"water", "पानी", kMasculine},         Wish{"help", "मदद", kFeminine},
-    Wish{"money", "पैसे", kMasculinePlural},     Wish{"time", "समय", kMasculine},
-    Wish{"rest", "आराम", kMasculine},          Wish{"medicine", "दवा", kFeminine},
-    Wish{"a new book", "नई किताब", kFeminine}, Wish{"new clothes", "नए कपड़े", kMasculinePlural},
+constexpr NounPhrase kNeeded[] = {
+    {"water", "पानी", kMasculine},         {"help", "मदद", kFeminine},
+    {"money", "पैसे", kMasculinePlural},     {"time", "समय", kMasculine},
+    {"rest", "आराम", kMasculine},          {"medicine", "दवा", kFeminine},
+    {"a new book", "नई किताब", kFeminine}, {"new clothes", "नए कपड़े", kMasculinePlural},
 };
 // A state that Hindi expresses with a noun and the dative: "the boy is thirsty", लड़के को प्यास लगी है.
 struct State {
@@ -46,10 +40,6 @@ constexpr std::array kStates{
     State{"hungry", "भूख", kFeminine, "लगी"},    State{"thirsty", "प्यास", kFeminine, "लगी"},
     State{"cold", "ठंड", kFeminine, "लग रही"},   State{"afraid", "डर", kMasculine, "लग रहा"},
     State{"sleepy", "नींद", kFeminine, "आ रही"},
-};
-struct Illness {
-  const char* english;
-  const char* hindi;
 };
 
 constexpr std::array<const char*, 10> kNumbers{"one", "two",   "three", "four", "five",
@@ -108,7 +98,7 @@ void write_family(Book& book, const Subject& who) {
 }
 
 void write_likes(Book& book, const Subject& who) {
-  for (const Wish& wish : kLiked) {
+  for (const NounPhrase& wish : kLiked) {
     if (const auto english = words({who.english, who.english_plural ? "like" : "likes", wish.english});
         chosen(english, 198))
       book.tell(english, words({who.dative, wish.hindi, "पसंद", is_now(wish.agreement)}));
@@ -120,7 +110,7 @@ void write_likes(Book& book, const Subject& who) {
         chosen(english, 80))
       book.ask(english, words({"क्या", who.dative, wish.hindi, "पसंद", is_now(wish.agreement)}));
   }
-  for (const Wish& wish : kNeeded) {
+  for (const NounPhrase& wish : kNeeded) {
     if (const auto english = words({who.english, who.english_plural ? "need" : "needs", wish.english});
         chosen(english, 198))
       book.tell(english, words({who.dative, wish.hindi, "चाहिए"}));
@@ -174,8 +164,8 @@ void write_market(Book& book, const Noun& noun) {
 }
 
 void add_possession_words(Lexicon& lexicon) {
-  for (const auto wishes : {std::span<const Wish>(kLiked), std::span<const Wish>(kNeeded)})
-    for (const Wish& wish : wishes) lexicon.add(wish.english, wish.hindi);
+  for (const auto wishes : {std::span<const NounPhrase>(kLiked), std::span<const NounPhrase>(kNeeded)})
+    for (const NounPhrase& wish : wishes) lexicon.add(wish.english, wish.hindi);
   for (const State& state : kStates) lexicon.add(state.english, state.hindi);
   for (std::size_t i = 0; i < kNumbers.size(); ++i) lexicon.add(kNumbers[i], kHindiNumbers[i]);
   for (const char* has : {"have", "has", "had"}) lexicon.also(has, "पास");

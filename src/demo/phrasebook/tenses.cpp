@@ -22,15 +22,11 @@ struct Clause {
   bool past_is_ambiguous() const { return who.english_plural && std::string_view(what.base) == what.past; }
 };
 
-struct When {
-  const char* english;
-  const char* hindi;
-};
-constexpr std::array<When, 4> kPast{
+constexpr std::array<Fixed, 4> kPast{
     {{"", ""}, {"yesterday", "कल"}, {"in the morning", "सुबह"}, {"today", "आज"}}};
-constexpr std::array<When, 4> kFuture{
+constexpr std::array<Fixed, 4> kFuture{
     {{"", ""}, {"tomorrow", "कल"}, {"in the evening", "शाम को"}, {"today", "आज"}}};
-constexpr std::array<When, 4> kCommanded{
+constexpr std::array<Fixed, 4> kCommanded{
     {{"now", "अब"}, {"today", "आज"}, {"tomorrow", "कल"}, {"in the evening", "शाम को"}}};
 
 void write_present(Book& book, const Clause& c) {
@@ -79,7 +75,7 @@ void write_future(Book& book, const Clause& c) {
   const auto& [who, what] = c;
   const std::string verb = future(what.stem, c.agreement());
   const std::string plain = words({who.english, "will", what.base, what.english_rest});
-  const When& when = kFuture[pick(plain, kFuture.size())];
+  const Fixed& when = kFuture[pick(plain, kFuture.size())];
   if (const auto english = words({plain, when.english}); chosen(english, 106))
     book.tell(english, words({who.hindi, when.hindi, what.hindi_rest, what.noun, verb}));
   if (const auto english = words({who.english, "will not", what.base, what.english_rest});
@@ -122,7 +118,7 @@ void write_alone(Book& book, const Action& what) {
   book.tell("please " + english, say("कृपया", "", polite_command(what.stem)));
   book.tell("do not " + english, say("", "मत", familiar_command(what.stem)));
   book.tell("let us " + english, say("चलो", "", subjunctive(what.stem, kMasculinePlural)));
-  const When& when = kCommanded[pick(english, kCommanded.size())];
+  const Fixed& when = kCommanded[pick(english, kCommanded.size())];
   const auto say_when = [&](const char* before, const char* negation, const std::string& verb) {
     return words({before, when.hindi, what.hindi_rest, what.noun, negation, verb});
   };
@@ -160,7 +156,7 @@ void write_pairs(Book& book) {
 void write_actions(Book& book) {
   for (const Action& what : actions()) book.lexicon().add_action(what);
   for (const auto& times : {kPast, kFuture})
-    for (const When& when : times) book.lexicon().add(when.english, when.hindi);
+    for (const Fixed& when : times) book.lexicon().add(when.english, when.hindi);
   book.lexicon().add("every day", "हर दिन");
   for (const Action& what : actions()) {
     for (const Subject& who : everyone()) {

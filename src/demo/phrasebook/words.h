@@ -8,10 +8,17 @@
 
 namespace regard::demo::phrases {
 
-// A pair in a table: a sentence with its punctuation, or an entry of the lexicon.
+// A pair in a table: a sentence with its punctuation, a phrase, or an entry of the lexicon.
 struct Fixed {
   const char* english;
   const char* hindi;
+};
+
+// A noun phrase, with the agreement of its verb in Hindi.
+struct NounPhrase {
+  const char* english;
+  const char* hindi;
+  Agreement agreement;
 };
 
 // A countable noun: a thing, a place or an animal.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/optimizer.h"
+#include "train/optimizers/elementwise.h"
 
 namespace regard::train {
 
@@ -19,30 +20,24 @@ kernels::AdamW adam_constants(const OptimizerOptions& options, double learning_r
           .correction2 = 1.0 - std::pow(options.beta2, t)};
 }
 
-Adam::Adam(std::span<Parameter* const> parameters, const OptimizerOptions& options,
-           std::span<const double> rate_factors)
-    : Optimizer(parameters, options, rate_factors) {
-  for (Slot& slot : slots())
-    for (const char* kind : {"first", "second"}) slot.add_state(kind, slot.shape());
+namespace {
+
+std::vector<const char*> moments(const OptimizerOptions&) {
+  return {"first", "second"};
 }
 
-void Adam::update(ThreadPool& pool, Slot& slot, const Step& step) {
-  kernels::AdamW constants = adam_constants(options(), step.learning_rate, step.gradient_scale, step.number);
+// Update a weight with kernels::adam or kernels::adamw.
+template <auto kernel>
+void update_with_moments(ThreadPool& pool, const OptimizerOptions& options, Optimizer::Slot& slot,
+                         const Optimizer::Step& step) {
+  kernels::AdamW constants = adam_constants(options, step.learning_rate, step.gradient_scale, step.number);
   constants.weight_decay = slot.weight_decay;
-  kernels::adam(pool, constants, slot.weight(), slot.gradient(), slot.of(0), slot.of(1), slot.elements());
+  kernel(pool, constants, slot.weight(), slot.gradient(), slot.of(0), slot.of(1), slot.elements());
 }
 
-AdamW::AdamW(std::span<Parameter* const> parameters, const OptimizerOptions& options,
-             std::span<const double> rate_factors)
-    : Optimizer(parameters, options, rate_factors) {
-  for (Slot& slot : slots())
-    for (const char* kind : {"first", "second"}) slot.add_state(kind, slot.shape());
-}
+}  // namespace
 
-void AdamW::update(ThreadPool& pool, Slot& slot, const Step& step) {
-  kernels::AdamW constants = adam_constants(options(), step.learning_rate, step.gradient_scale, step.number);
-  constants.weight_decay = slot.weight_decay;
-  kernels::adamw(pool, constants, slot.weight(), slot.gradient(), slot.of(0), slot.of(1), slot.elements());
-}
+const ElementwiseMethod kAdam{moments, update_with_moments<kernels::adam>};
+const ElementwiseMethod kAdamW{moments, update_with_moments<kernels::adamw>};
 
 }  // namespace regard::train

@@ -3,11 +3,8 @@
 #include <cstring>
 
 #include "train/optimizers/adafactor.h"
-#include "train/optimizers/adagrad.h"
-#include "train/optimizers/adam.h"
+#include "train/optimizers/elementwise.h"
 #include "train/optimizers/muon.h"
-#include "train/optimizers/rmsprop.h"
-#include "train/optimizers/sgd.h"
 
 namespace regard::train {
 
@@ -63,15 +60,18 @@ std::unique_ptr<Optimizer> made(std::span<Parameter* const> parameters, const Op
   return std::make_unique<T>(parameters, options, rate_factors);
 }
 
+template <const ElementwiseMethod& method>
+std::unique_ptr<Optimizer> made_elementwise(std::span<Parameter* const> parameters,
+                                            const OptimizerOptions& options,
+                                            std::span<const double> rate_factors) {
+  return std::make_unique<ElementwiseOptimizer>(method, parameters, options, rate_factors);
+}
+
 constexpr Method kMethods[] = {
-    {"adamw", made<AdamW>},
-    {"adam", made<Adam>},
-    {"sgd", made<Sgd>},
-    {"adafactor", made<Adafactor>},
-    {"adafactor-torch", made<AdafactorTorch>},
-    {"muon", made<Muon>},
-    {"rmsprop", made<RmsProp>},
-    {"adagrad", made<Adagrad>},
+    {"adamw", made_elementwise<kAdamW>},       {"adam", made_elementwise<kAdam>},
+    {"sgd", made_elementwise<kSgd>},           {"adafactor", made<Adafactor>},
+    {"adafactor-torch", made<AdafactorTorch>}, {"muon", made<Muon>},
+    {"rmsprop", made_elementwise<kRmsProp>},   {"adagrad", made_elementwise<kAdagrad>},
 };
 
 }  // namespace

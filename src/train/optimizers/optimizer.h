@@ -57,25 +57,6 @@ const std::vector<std::string>& optimizer_names();
 
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
-  Optimizer(const Optimizer&) = delete;
-  Optimizer& operator=(const Optimizer&) = delete;
-
-  // Update the weights with their gradients multiplied by gradient_scale. Does not allocate memory after the
-  // first step.
-  void step(ThreadPool& pool, double learning_rate, double gradient_scale);
-  std::int64_t steps() const { return steps_; }  // number of updates so far
-  // Return the learning rate of the next step: `scheduled`, unless the method sets its own rate.
-  virtual double rate(double scheduled) const { return scheduled; }
-
-  // Return views of the state as tensors "KIND.NAME" (such as "first.NAME"), valid for the lifetime of this
-  // object.
-  std::vector<formats::NamedTensor> state() const;
-  // Load the state and set the number of steps. Throws bad_file if a tensor is missing or does not have the
-  // expected shape and type float32.
-  void restore(const formats::SafetensorsFile& file, std::int64_t steps);
-
- protected:
   struct State {
     const char* kind;
     Tensor tensor;
@@ -100,6 +81,25 @@ class Optimizer {
     std::int64_t number;  // number of the step, from 1
   };
 
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // Update the weights with their gradients multiplied by gradient_scale. Does not allocate memory after the
+  // first step.
+  void step(ThreadPool& pool, double learning_rate, double gradient_scale);
+  std::int64_t steps() const { return steps_; }  // number of updates so far
+  // Return the learning rate of the next step: `scheduled`, unless the method sets its own rate.
+  virtual double rate(double scheduled) const { return scheduled; }
+
+  // Return views of the state as tensors "KIND.NAME" (such as "first.NAME"), valid for the lifetime of this
+  // object.
+  std::vector<formats::NamedTensor> state() const;
+  // Load the state and set the number of steps. Throws bad_file if a tensor is missing or does not have the
+  // expected shape and type float32.
+  void restore(const formats::SafetensorsFile& file, std::int64_t steps);
+
+ protected:
   // The parameters must outlive this object; parameters that are not trainable are ignored. `rate_factors`
   // contains one factor of the learning rate per parameter; if it is empty, all factors are 1.
   Optimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "train/input_classification.h"
+#include "train/media_traits.h"
 #include "train/sounds.h"
 
 namespace regard::train {
@@ -22,9 +21,7 @@ class AudioClassification : public InputClassification {
   SequenceLimit longest_sequence() const override { return {"sound.seconds", 0, ""}; }
   void read() override {
     rows_ = read_sounds(config_);
-    std::set<std::string> labels;
-    for (const SoundRow& row : rows_.train) labels.insert(row.text);
-    choose(labels);
+    choose_from(rows_.train);
   }
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override {
@@ -94,36 +91,27 @@ void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   load_part("training", std::move(rows_.train), rows_.train_report, pool, train_, train_labels_);
   sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
   load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_, valid_labels_);
-  if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
-  finish_loading();
+  finish_loading(rows_.duplicates);
 }
 
 }  // namespace
 
 const TaskTraits& audio_classification_traits() {
-  static const TaskTraits traits{
-      .name = "audio-classification",
-      .meaning = "predict the label of a sound",
-      .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
-               "data.cache", "data.weights", "sound.channels", "sound.bins", "sound.seconds",
-               "sound.patch_size", "sound.patch_stride", "sound.mask_frames", "sound.masked_frames",
-               "sound.mask_bins", "sound.masked_bins"},
-      .metrics = {kAccuracy, kMacroF1, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true},
-      .families = {"audio-spectrogram-transformer", "wav2vec2"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "model.family=audio-spectrogram-transformer", "model.layers=4", "model.activation=gelu",
-                  "sound.seconds=1", "sound.bins=64", "sound.patch_size=16", "sound.patch_stride=12",
-                  "sound.mask_frames=0.2", "sound.mask_bins=0.2", "training.batch_size=32",
-                  "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
-      .verb = "classify",
-      .labels = "labels",
-      .has_text = false};
+  static const TaskTraits traits = sound_traits(
+      {.name = "audio-classification",
+       .meaning = "predict the label of a sound",
+       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "sound.patch_size",
+                "sound.patch_stride"},
+       .metrics = {kAccuracy, kMacroF1, kLoss},
+       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true},
+       .families = {"audio-spectrogram-transformer", "wav2vec2"},
+       .example = {"model.family=audio-spectrogram-transformer", "model.layers=4", "sound.seconds=1",
+                   "sound.bins=64", "sound.patch_size=16", "sound.patch_stride=12", "sound.mask_frames=0.2",
+                   "sound.mask_bins=0.2", "training.batch_size=32",
+                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
+       .verb = "classify",
+       .make = new_task<AudioClassification>});
   return traits;
-}
-
-std::unique_ptr<Task> make_audio_classification(const RunConfig& config) {
-  return std::make_unique<AudioClassification>(config);
 }
 
 }  // namespace regard::train

@@ -2,13 +2,10 @@
 // wav2vec 2.0.
 #pragma once
 
-#include <memory>
-
 #include "train/task.h"
 
 namespace regard::train {
 
 const TaskTraits& audio_classification_traits();
-std::unique_ptr<Task> make_audio_classification(const RunConfig& config);
 
 }  // namespace regard::train

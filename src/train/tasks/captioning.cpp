@@ -13,6 +13,7 @@
 #include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/examples.h"
+#include "train/media_traits.h"
 #include "train/new_families.h"
 #include "train/pictures.h"
 
@@ -39,7 +40,7 @@ class Captioning : public Task {
   }
   void read() override { rows_ = read_pictures(config_); }
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
-    const auto trained = train_tokenizer(config_, lines_of(rows_.train.rows), Marks::sentence, pool);
+    const auto trained = train_tokenizer(config_, row_texts(rows_.train.rows), Marks::sentence, pool);
     return {trained, trained};
   }
   Json model_config(const Tokenizers& tokenizers) const override {
@@ -87,13 +88,6 @@ class Captioning : public Task {
     data::TokenStore captions;  // token ids of the captions, with the end token
   };
 
-  static text::LineSource lines_of(const std::vector<data::PictureRow>& rows) {
-    return [&rows, at = std::size_t{0}](std::string& line) mutable {
-      if (at == rows.size()) return false;
-      line = rows[at++].text;
-      return true;
-    };
-  }
   void load_part(const char* what, data::PictureRows rows, ThreadPool& pool, Part& part);
   void append(const Part& part, const Tensor& pixels, Batch& batch, std::size_t i,
               std::uint64_t index) const {
@@ -222,28 +216,21 @@ void Captioning::validate(Network& model, const PassResources& resources, Valida
 }  // namespace
 
 const TaskTraits& captioning_traits() {
-  static const TaskTraits traits{
-      .name = "captioning",
-      .meaning = "generate the caption of an image",
-      .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers", "training.batch_size",
-               "data.weights", "images.size", "images.patch_size", "images.mean", "images.deviation",
-               "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
-               "augmentation.zoom", "augmentation.shift", "augmentation.shear", "validation.beam",
-               "validation.length_penalty"},
-      .metrics = {kExactCaption, kCaptionBleu, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
-      .families = {"vision-encoder-decoder"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=64", "model.family=vision-encoder-decoder", "model.encoder_layers=4",
-                  "model.decoder_layers=2", "model.activation=gelu", "images.size=48", "images.patch_size=6",
-                  "training.batch_size=32", "validation.beam=1",
-                  "validation.metrics=[\"loss\", \"exact_match\", \"bleu\"]"},
-      .verb = "caption"};
+  static const TaskTraits traits =
+      picture_traits({.name = "captioning",
+                      .meaning = "generate the caption of an image",
+                      .keys = {"data.max_length", "model.encoder_layers", "model.decoder_layers",
+                               "validation.beam", "validation.length_penalty"},
+                      .metrics = {kExactCaption, kCaptionBleu, kLoss},
+                      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
+                      .families = {"vision-encoder-decoder"},
+                      .example = {"data.max_length=64", "model.family=vision-encoder-decoder",
+                                  "model.encoder_layers=4", "model.decoder_layers=2", "images.size=48",
+                                  "images.patch_size=6", "training.batch_size=32", "validation.beam=1",
+                                  "validation.metrics=[\"loss\", \"exact_match\", \"bleu\"]"},
+                      .verb = "caption",
+                      .make = new_task<Captioning>});
   return traits;
-}
-
-std::unique_ptr<Task> make_captioning(const RunConfig& config) {
-  return std::make_unique<Captioning>(config);
 }
 
 }  // namespace regard::train

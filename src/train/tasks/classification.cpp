@@ -347,23 +347,17 @@ std::string Classification::preview(const Batch& batch, std::size_t sequence) co
 
 const TaskTraits& classification_traits() {
   static const TaskTraits traits =
-      encoder_traits({.name = "classification",
-                      .meaning = "predict labels or a number for a text or a pair of texts",
-                      .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights",
-                               "labels.balance", "training.r_drop"},
-                      .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
-                      .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
-                      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
-                                  "data.columns=[1, 2]", "labels.problem_type=single_label_classification",
-                                  "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
-                      .verb = "classify",
-                      .labels = "labels"},
-                     {"mlp", "cnn", "rnn", "lstm", "gru"});
+      label_traits({.name = "classification",
+                    .meaning = "predict labels or a number for a text or a pair of texts",
+                    .keys = {"labels.problem_type", "training.r_drop"},
+                    .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
+                    .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
+                    .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
+                                "data.columns=[1, 2]", "labels.problem_type=single_label_classification",
+                                "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
+                    .verb = "classify",
+                    .make = new_task<Classification>});
   return traits;
-}
-
-std::unique_ptr<Task> make_classification(const RunConfig& config) {
-  return std::make_unique<Classification>(config);
 }
 
 }  // namespace regard::train

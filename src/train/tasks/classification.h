@@ -2,13 +2,10 @@
 // an encoder.
 #pragma once
 
-#include <memory>
-
 #include "train/task.h"
 
 namespace regard::train {
 
 const TaskTraits& classification_traits();
-std::unique_ptr<Task> make_classification(const RunConfig& config);
 
 }  // namespace regard::train

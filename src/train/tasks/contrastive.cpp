@@ -11,6 +11,7 @@
 #include "ops/unit_rows.h"
 #include "train/batch_preview.h"
 #include "train/encoder_task.h"
+#include "train/media_traits.h"
 #include "train/new_families.h"
 #include "train/pictures.h"
 #include "train/retrieval.h"
@@ -95,12 +96,7 @@ class Contrastive : public Task {
 };
 
 Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
-  const text::LineSource lines = [this, at = std::size_t{0}](std::string& line) mutable {
-    if (at == rows_.train.rows.size()) return false;
-    line = rows_.train.rows[at++].text;
-    return true;
-  };
-  const auto trained = train_tokenizer(config_, lines, Marks::bert, pool);
+  const auto trained = train_tokenizer(config_, row_texts(rows_.train.rows), Marks::bert, pool);
   return {trained, trained};
 }
 
@@ -215,28 +211,20 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
 }  // namespace
 
 const TaskTraits& contrastive_traits() {
-  static const TaskTraits traits{
-      .name = "contrastive",
-      .meaning = "compute similar vectors for an image and a text that describes it",
-      .keys = {"data.max_length", "data.weights", "model.layers", "training.batch_size", "images.size",
-               "images.patch_size", "images.mean", "images.deviation", "augmentation.smallest_crop",
-               "augmentation.flip", "augmentation.rotation", "augmentation.zoom", "augmentation.shift",
-               "augmentation.shear"},
-      .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
-      .families = {"clip"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=64", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
-                  "model.family=clip", "model.layers=4", "model.activation=gelu", "images.size=48",
-                  "images.patch_size=6", "training.batch_size=64",
-                  "validation.metrics=[\"loss\", \"recall_at_1\"]"},
-      .verb = "embed",
-      .labels = "pairs"};
+  static const TaskTraits traits = picture_traits(
+      {.name = "contrastive",
+       .meaning = "compute similar vectors for an image and a text that describes it",
+       .keys = {"data.max_length", "model.layers"},
+       .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kLoss},
+       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .folders = true},
+       .families = {"clip"},
+       .example = {"data.max_length=64", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
+                   "model.family=clip", "model.layers=4", "images.size=48", "images.patch_size=6",
+                   "training.batch_size=64", "validation.metrics=[\"loss\", \"recall_at_1\"]"},
+       .verb = "embed",
+       .labels = "pairs",
+       .make = new_task<Contrastive>});
   return traits;
-}
-
-std::unique_ptr<Task> make_contrastive(const RunConfig& config) {
-  return std::make_unique<Contrastive>(config);
 }
 
 }  // namespace regard::train

@@ -220,10 +220,10 @@ void EmbeddingTask::note(const char* what, const Part& part) {
 
 void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   tokenizer_ = tokenizers.target;
-  encode(train_, *tokenizer_, pool);
-  encode(valid_, *tokenizer_, pool);
-  note("training", train_);
-  note("validation", valid_);
+  for (const auto& [what, part] : {std::pair("training", &train_), {"validation", &valid_}}) {
+    encode(*part, *tokenizer_, pool);
+    note(what, *part);
+  }
   if (!duplicates_.empty()) notes_.push_back(duplicates_);
   if (train_.rows() == 0) throw nothing_left(config_, "train");
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
@@ -359,12 +359,9 @@ const TaskTraits& embedding_traits() {
                                   "data.columns=[1, 2]", "embedding.loss=ranking", "embedding.scale=20.0",
                                   "embedding.pooling=mean", "validation.metrics=[\"loss\", \"recall_at_1\"]"},
                       .verb = "embed",
-                      .labels = "rows"});
+                      .labels = "rows",
+                      .make = new_task<EmbeddingTask>});
   return traits;
-}
-
-std::unique_ptr<Task> make_embedding(const RunConfig& config) {
-  return std::make_unique<EmbeddingTask>(config);
 }
 
 }  // namespace regard::train

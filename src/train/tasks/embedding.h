@@ -2,13 +2,10 @@
 // similar vectors (Reimers and Gurevych 2019).
 #pragma once
 
-#include <memory>
-
 #include "train/task.h"
 
 namespace regard::train {
 
 const TaskTraits& embedding_traits();
-std::unique_ptr<Task> make_embedding(const RunConfig& config);
 
 }  // namespace regard::train

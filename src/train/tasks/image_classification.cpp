@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "data/picture_preview.h"
 #include "train/input_classification.h"
+#include "train/media_traits.h"
 #include "train/pictures.h"
 
 namespace regard::train {
@@ -59,9 +58,7 @@ class ImageClassification : public InputClassification {
 
 void ImageClassification::read() {
   rows_ = read_pictures(config_);
-  std::set<std::string> labels;
-  for (const data::PictureRow& row : rows_.train.rows) labels.insert(row.text);
-  choose(labels);
+  choose_from(rows_.train.rows);
 }
 
 std::unique_ptr<Network> ImageClassification::load_model(const formats::ModelFolder& folder) {
@@ -85,36 +82,27 @@ void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
   load_part("training", std::move(rows_.train), train_, train_labels_);
   sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
   load_part("validation", std::move(rows_.valid), valid_, valid_labels_);
-  if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
-  finish_loading();
+  finish_loading(rows_.duplicates);
 }
 
 }  // namespace
 
 const TaskTraits& image_classification_traits() {
-  static const TaskTraits traits{
-      .name = "image-classification",
-      .meaning = "predict the label of an image",
-      .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "training.batch_size",
-               "data.weights", "images.size", "images.patch_size", "images.highest", "images.mean",
-               "images.deviation", "augmentation.smallest_crop", "augmentation.flip", "augmentation.rotation",
-               "augmentation.zoom", "augmentation.shift", "augmentation.shear"},
-      .metrics = {kAccuracy, kMacroF1, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .files_of_lines = 2, .folders = true},
-      .families = {"vit", "deit"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "model.family=vit", "model.layers=4", "model.activation=gelu", "images.size=32",
-                  "images.patch_size=4", "augmentation.rotation=10", "augmentation.shift=0.1",
-                  "augmentation.zoom=0.1", "training.batch_size=64",
-                  "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
-      .verb = "classify",
-      .labels = "labels",
-      .has_text = false};
+  static const TaskTraits traits = picture_traits(
+      {.name = "image-classification",
+       .meaning = "predict the label of an image",
+       .keys = {"labels.names", "labels.weights", "labels.balance", "model.layers", "images.highest"},
+       .metrics = {kAccuracy, kMacroF1, kLoss},
+       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .files_of_lines = 2, .folders = true},
+       .families = {"vit", "deit"},
+       .example = {"model.family=vit", "model.layers=4", "images.size=32", "images.patch_size=4",
+                   "augmentation.rotation=10", "augmentation.shift=0.1", "augmentation.zoom=0.1",
+                   "training.batch_size=64", "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
+       .verb = "classify",
+       .labels = "labels",
+       .has_text = false,
+       .make = new_task<ImageClassification>});
   return traits;
-}
-
-std::unique_ptr<Task> make_image_classification(const RunConfig& config) {
-  return std::make_unique<ImageClassification>(config);
 }
 
 }  // namespace regard::train

@@ -279,13 +279,11 @@ const TaskTraits& language_model_traits() {
       .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "tokenizer.type=byte-bpe",
                   "model.layers=4", "model.positions=rotary", "training.batch_size=12",
                   "training.context=128"},
-      .verb = "generate"};
+      .verb = "generate",
+      .make = [](const RunConfig& config) {
+        return config.data.conversations ? make_conversation_model(config) : new_task<LanguageModel>(config);
+      }};
   return traits;
-}
-
-std::unique_ptr<Task> make_language_model(const RunConfig& config) {
-  if (config.data.conversations) return make_conversation_model(config);
-  return std::make_unique<LanguageModel>(config);
 }
 
 }  // namespace regard::train

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,6 @@
 namespace regard::train {
 
 const TaskTraits& language_model_traits();
-std::unique_ptr<Task> make_language_model(const RunConfig& config);
 
 // Return the generation_config.json of a folder; if it does not exist, the ids of special tokens in
 // config.json; if there are none, null. The result is saved in checkpoints, so that generation ends at the

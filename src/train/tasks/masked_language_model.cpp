@@ -334,12 +334,9 @@ const TaskTraits& masked_language_model_traits() {
        .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "masking.unit=word",
                    "masking.share=0.15", "validation.metrics=[\"loss\", \"accuracy\"]"},
        .verb = "fill",
-       .labels = "masked tokens"});
+       .labels = "masked tokens",
+       .make = new_task<MaskedLanguageModel>});
   return traits;
-}
-
-std::unique_ptr<Task> make_masked_language_model(const RunConfig& config) {
-  return std::make_unique<MaskedLanguageModel>(config);
 }
 
 }  // namespace regard::train

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,7 +10,6 @@
 namespace regard::train {
 
 const TaskTraits& masked_language_model_traits();
-std::unique_ptr<Task> make_masked_language_model(const RunConfig& config);
 
 enum class MaskUnit {
   token,

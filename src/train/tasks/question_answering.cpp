@@ -341,12 +341,9 @@ const TaskTraits& question_answering_traits() {
                                   "data.max_length=256", "training.batch_size=16", "questions.stride=64",
                                   "validation.metrics=[\"loss\", \"f1\", \"exact_match\"]"},
                       .verb = "answer",
-                      .labels = "labels"});
+                      .labels = "labels",
+                      .make = new_task<QuestionAnswering>});
   return traits;
-}
-
-std::unique_ptr<Task> make_question_answering(const RunConfig& config) {
-  return std::make_unique<QuestionAnswering>(config);
 }
 
 }  // namespace regard::train

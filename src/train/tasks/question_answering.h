@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,6 @@
 namespace regard::train {
 
 const TaskTraits& question_answering_traits();
-std::unique_ptr<Task> make_question_answering(const RunConfig& config);
 
 // A window with the first and last token of the answer, as indices into `window.ids`. Both are 0 (the first
 // token) if the window does not contain the whole answer.

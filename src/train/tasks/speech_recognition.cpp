@@ -11,6 +11,7 @@
 #include "ops/ctc_loss.h"
 #include "train/encoder_task.h"
 #include "train/examples.h"
+#include "train/media_traits.h"
 #include "train/new_families.h"
 #include "train/sounds.h"
 #include "train/speech_text.h"
@@ -329,29 +330,21 @@ std::string SpeechRecognition::preview(const Batch& batch, std::size_t sequence)
 }  // namespace
 
 const TaskTraits& speech_recognition_traits() {
-  static const TaskTraits traits{
-      .name = "speech-recognition",
-      .meaning = "transcribe a sound",
-      .keys = {"data.max_length", "data.weights", "data.cache", "model.layers", "model.encoder_layers",
-               "model.decoder_layers", "training.batch_size", "validation.beam", "validation.length_penalty",
-               "sound.seconds", "sound.bins", "sound.channels", "sound.vocabulary", "sound.mask_frames",
-               "sound.masked_frames", "sound.mask_bins", "sound.masked_bins"},
-      .metrics = {kWordErrors, kCharacterErrors, kLoss},
-      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .limits_length = false},
-      .families = {"whisper", "wav2vec2"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=64", "model.family=whisper", "model.encoder_layers=3",
-                  "model.decoder_layers=2", "model.activation=gelu", "sound.seconds=4", "sound.bins=80",
-                  "sound.mask_frames=0.1", "sound.mask_bins=0.1", "training.batch_size=16",
-                  "validation.beam=1", "validation.metrics=[\"loss\", \"wer\", \"cer\"]"},
-      .verb = "transcribe",
-      .labels = "labels",
-      .has_text = false};
+  static const TaskTraits traits = sound_traits(
+      {.name = "speech-recognition",
+       .meaning = "transcribe a sound",
+       .keys = {"data.max_length", "model.layers", "model.encoder_layers", "model.decoder_layers",
+                "validation.beam", "validation.length_penalty", "sound.vocabulary"},
+       .metrics = {kWordErrors, kCharacterErrors, kLoss},
+       .corpus = {.plain = data::CorpusFormat::lines, .aligned = true, .limits_length = false},
+       .families = {"whisper", "wav2vec2"},
+       .example = {"data.max_length=64", "model.family=whisper", "model.encoder_layers=3",
+                   "model.decoder_layers=2", "sound.seconds=4", "sound.bins=80", "sound.mask_frames=0.1",
+                   "sound.mask_bins=0.1", "training.batch_size=16", "validation.beam=1",
+                   "validation.metrics=[\"loss\", \"wer\", \"cer\"]"},
+       .verb = "transcribe",
+       .make = new_task<SpeechRecognition>});
   return traits;
-}
-
-std::unique_ptr<Task> make_speech_recognition(const RunConfig& config) {
-  return std::make_unique<SpeechRecognition>(config);
 }
 
 }  // namespace regard::train

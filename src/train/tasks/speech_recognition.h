@@ -2,13 +2,10 @@
 // a CTC head.
 #pragma once
 
-#include <memory>
-
 #include "train/task.h"
 
 namespace regard::train {
 
 const TaskTraits& speech_recognition_traits();
-std::unique_ptr<Task> make_speech_recognition(const RunConfig& config);
 
 }  // namespace regard::train

@@ -328,21 +328,15 @@ std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
 
 const TaskTraits& token_classification_traits() {
   static const TaskTraits traits =
-      encoder_traits({.name = "token-classification",
-                      .meaning = "predict a label for each word of a text",
-                      .keys = {"labels.names", "labels.until", "labels.weights", "labels.balance"},
-                      .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
-                      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
-                      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
-                                  "data.columns=[1, 2]", "validation.metrics=[\"loss\", \"accuracy\"]"},
-                      .verb = "tag",
-                      .labels = "labels"},
-                     {"mlp", "cnn", "rnn", "lstm", "gru"});
+      label_traits({.name = "token-classification",
+                    .meaning = "predict a label for each word of a text",
+                    .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
+                    .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+                    .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
+                                "data.columns=[1, 2]", "validation.metrics=[\"loss\", \"accuracy\"]"},
+                    .verb = "tag",
+                    .make = new_task<TokenClassification>});
   return traits;
-}
-
-std::unique_ptr<Task> make_token_classification(const RunConfig& config) {
-  return std::make_unique<TokenClassification>(config);
 }
 
 }  // namespace regard::train

@@ -1,7 +1,6 @@
 // The task "token-classification": predict a label for each word, with an encoder.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,6 @@
 namespace regard::train {
 
 const TaskTraits& token_classification_traits();
-std::unique_ptr<Task> make_token_classification(const RunConfig& config);
 
 // Align words with the tokens of their text, which consists of the words joined by spaces. Return for each
 // token the index of the word that begins in it, or −1 for special tokens and for the later tokens of a word.

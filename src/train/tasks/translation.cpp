@@ -356,12 +356,9 @@ const TaskTraits& translation_traits() {
                   "tokenizer.type=bpe", "model.encoder_layers=3", "model.decoder_layers=3",
                   "training.batch_tokens=2048", "training.label_smoothing=0.1", "training.betas=[0.9, 0.98]",
                   "validation.metrics=[\"loss\", \"bleu\", \"chrf\"]"},
-      .verb = "translate"};
+      .verb = "translate",
+      .make = new_task<Translation>};
   return traits;
-}
-
-std::unique_ptr<Task> make_translation(const RunConfig& config) {
-  return std::make_unique<Translation>(config);
 }
 
 }  // namespace regard::train

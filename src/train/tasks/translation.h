@@ -1,7 +1,6 @@
 // The task "translation": translate a source text to a target text with an encoder–decoder.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,6 @@
 namespace regard::train {
 
 const TaskTraits& translation_traits();
-std::unique_ptr<Task> make_translation(const RunConfig& config);
 
 // The corpora of a run as pairs of token ids; sources and targets end with the end token. Validation pairs
 // are stored as text too.

@@ -1,0 +1,14 @@
+// Properties shared by the tasks that read images or sounds. Their data are tables with the path of a file
+// and its label or text.
+#pragma once
+
+#include "train/task.h"
+
+namespace regard::train {
+
+// Return `traits` extended by the keys and --new settings that all tasks of images share.
+TaskTraits picture_traits(TaskTraits traits);
+// The same for sounds. These tasks have no tokenizer, and their labels are called "labels".
+TaskTraits sound_traits(TaskTraits traits);
+
+}  // namespace regard::train
