@@ -63,7 +63,7 @@ Var weighted_sum(Tape& tape, Var weights, std::span<const Var> parts) {
     throw usage_error("weighted_sum: the number of weights is wrong")
         .found(std::to_string(weights->value.elements()))
         .expected(std::to_string(parts.size()));
-  for (const Var part : parts) {
+  for (Var part : parts) {
     require_contiguous("weighted_sum", "parts", part);
     if (part->value.shape() != parts[0]->value.shape())
       throw usage_error("weighted_sum: the parts have different shapes");
@@ -75,7 +75,7 @@ Var weighted_sum(Tape& tape, Var weights, std::span<const Var> parts) {
   for (std::size_t i = 0; i < shares.size(); ++i) sum += shares[i] = std::exp(w[i] - most);
   for (float& share : shares) share = static_cast<float>(share / sum);
   bool wanted = tape.wanted({weights});
-  for (const Var part : parts) wanted = wanted || tape.wanted({part});
+  for (Var part : parts) wanted = wanted || tape.wanted({part});
   Var out = tape.make(parts[0]->value.shape(), wanted);
   for_pieces(tape.pool(), out->value.elements(), [&](std::int64_t begin, std::int64_t end) {
     float* y = out->value.f32();
