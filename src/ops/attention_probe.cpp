@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/inner_product.h"
 #include "ops/plain/attention.h"
 #include "ops/replacing_probe.h"
 
@@ -114,12 +115,6 @@ ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::in
     replaced.allowed = kept(tape, allowed.data(), size);
   }
   return replaced;
-}
-
-double inner_product(const float* a, const float* b, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
 }
 
 // Return d score / d (q · k), including the softcap.

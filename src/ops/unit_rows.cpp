@@ -3,15 +3,10 @@
 #include <cmath>
 
 #include "ops/check.h"
+#include "ops/inner_product.h"
 
 namespace regard::ops {
 namespace {
-
-double dot(const float* a, const float* b, std::int64_t count) {
-  double sum = 0.0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
-}
 
 struct UnitRowsNode : Tape::Node {
   Var x;
@@ -23,7 +18,7 @@ struct UnitRowsNode : Tape::Node {
     const std::int64_t features = node.x->value.columns();
     tape.pool().parallel_for(node.x->value.rows(), [&](std::int64_t row, int) {
       const float *y = node.out->value.row(row), *dy = node.out->gradient.row(row);
-      const auto along = static_cast<float>(dot(y, dy, features));
+      const auto along = static_cast<float>(inner_product(y, dy, features));
       float* dx = gradient + row * features;
       for (std::int64_t i = 0; i < features; ++i) dx[i] += (dy[i] - y[i] * along) / node.lengths[row];
     });
@@ -42,7 +37,7 @@ Var unit_rows(Tape& tape, Var x) {
   tape.pool().parallel_for(rows, [&](std::int64_t row, int) {
     const float* from = x->value.row(row);
     float* to = out->value.row(row);
-    lengths[row] = static_cast<float>(std::sqrt(dot(from, from, features)));
+    lengths[row] = static_cast<float>(std::sqrt(inner_product(from, from, features)));
     for (std::int64_t i = 0; i < features; ++i) to[i] = from[i] / lengths[row];
   });
   if (wanted) tape.record(UnitRowsNode{{.out = out}, x, lengths});

@@ -1,14 +1,11 @@
 #include "ops/weighted_sum.h"
 
-#include <algorithm>
-#include <cmath>
-
+#include "kernels/rows.h"
 #include "ops/check.h"
+#include "ops/inner_product.h"
 
 namespace regard::ops {
 namespace {
-
-constexpr std::int64_t kPiece = 4096;  // elements per task
 
 struct WeightedSumNode : Tape::Node {
   Var weights;
@@ -16,20 +13,6 @@ struct WeightedSumNode : Tape::Node {
   std::span<float> shares;  // softmax(weights)
   static void backward(WeightedSumNode& node, Tape& tape);
 };
-
-// Call body(begin, end) for pieces of `count` elements.
-template <class Body>
-void for_pieces(ThreadPool& pool, std::int64_t count, Body&& body) {
-  pool.parallel_for((count + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
-    body(piece * kPiece, std::min((piece + 1) * kPiece, count));
-  });
-}
-
-double inner_product_of(const float* a, const float* b, std::int64_t count) {
-  double sum = 0.0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
-}
 
 // With d[i] = dy · parts[i] and the shares s, the gradient of weights[i] is s[i] (d[i] − Σ s[j] d[j]).
 void WeightedSumNode::backward(WeightedSumNode& node, Tape& tape) {
@@ -39,7 +22,7 @@ void WeightedSumNode::backward(WeightedSumNode& node, Tape& tape) {
     const std::span<double> products = tape.arena().array<double>(node.parts.size());
     tape.pool().parallel_for(count, [&](std::int64_t i, int) {
       const auto at = static_cast<std::size_t>(i);
-      products[at] = inner_product_of(dy, node.parts[at]->value.f32(), elements);
+      products[at] = inner_product(dy, node.parts[at]->value.f32(), elements);
     });
     double mean = 0.0;
     for (std::size_t i = 0; i < products.size(); ++i)
@@ -49,10 +32,7 @@ void WeightedSumNode::backward(WeightedSumNode& node, Tape& tape) {
   }
   for (std::size_t i = 0; i < node.parts.size(); ++i) {
     float* const dx = tape.accumulated(node.parts[i]);
-    if (dx == nullptr) continue;
-    for_pieces(tape.pool(), elements, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t e = begin; e < end; ++e) dx[e] += node.shares[i] * dy[e];
-    });
+    if (dx != nullptr) kernels::axpy(tape.pool(), node.shares[i], dy, dx, elements);
   }
 }
 
@@ -69,22 +49,14 @@ Var weighted_sum(Tape& tape, Var weights, std::span<const Var> parts) {
       throw usage_error("weighted_sum: the parts have different shapes");
   }
   const std::span<float> shares = tape.arena().array<float>(parts.size());
-  const float* w = weights->value.f32();
-  const float most = *std::max_element(w, w + shares.size());
-  double sum = 0.0;
-  for (std::size_t i = 0; i < shares.size(); ++i) sum += shares[i] = std::exp(w[i] - most);
-  for (float& share : shares) share = static_cast<float>(share / sum);
+  kernels::softmax(tape.pool(), weights->value.f32(), shares.data(), 1, std::ssize(shares));
   bool wanted = tape.wanted({weights});
   for (Var part : parts) wanted = wanted || tape.wanted({part});
   Var out = tape.make(parts[0]->value.shape(), wanted);
-  for_pieces(tape.pool(), out->value.elements(), [&](std::int64_t begin, std::int64_t end) {
-    float* y = out->value.f32();
-    std::fill(y + begin, y + end, 0.0f);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const float* x = parts[i]->value.f32();
-      for (std::int64_t e = begin; e < end; ++e) y[e] += shares[i] * x[e];
-    }
-  });
+  const std::int64_t elements = out->value.elements();
+  kernels::scale(tape.pool(), parts[0]->value.f32(), shares[0], out->value.f32(), elements);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    kernels::axpy(tape.pool(), shares[i], parts[i]->value.f32(), out->value.f32(), elements);
   if (wanted) tape.record(WeightedSumNode{{.out = out}, weights, tape.arena().copied(parts), shares});
   return out;
 }
