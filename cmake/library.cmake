@@ -122,17 +122,24 @@ if(REGARD_PRECOMPILE)
 endif()
 # The version is written to the log of a training run. Objects that share a precompiled header need the same definitions.
 target_compile_definitions(regard PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
+
+# Options of TARGET, whose code is optimised lightly. The other arguments are those of target_precompile_headers: targets with
+# these options can share one precompiled header.
+function(regard_light_options target)
+  set_target_properties(${target} PROPERTIES ${REGARD_VISIBILITY})
+  target_compile_definitions(${target} PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
+  # The options of an executable would contain -fPIE instead.
+  target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-Og>)
+  if(REGARD_PRECOMPILE)
+    target_precompile_headers(${target} ${ARGN})
+  endif()
+endfunction()
 if(REGARD_LIGHT_SOURCES)
   add_library(regard_light OBJECT ${REGARD_LIGHT_SOURCES})
-  set_target_properties(regard_light PROPERTIES ${REGARD_VISIBILITY})
   target_include_directories(regard_light PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_light PRIVATE regard_options ${REGARD_LIBRARIES})
-  target_compile_definitions(regard_light PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
-  target_compile_options(regard_light PRIVATE $<$<CONFIG:Release>:-Og>)
+  regard_light_options(regard_light PRIVATE ${REGARD_LARGE_HEADERS})
   regard_unity(regard_light ${REGARD_LIGHT_SOURCES})
-  if(REGARD_PRECOMPILE)
-    target_precompile_headers(regard_light PRIVATE ${REGARD_LARGE_HEADERS})
-  endif()
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_light>)
 endif()
 
@@ -200,23 +207,13 @@ if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_ROOMS OR "distributed" IN_LIST REGAR
   target_link_libraries(regard_mpi PRIVATE regard_options PkgConfig::REGARD_MPI_LIBRARY)
 endif()
 
-# Options of regard_light for TARGET, so that it can use the same precompiled header.
-function(regard_like_light target)
-  set_target_properties(${target} PROPERTIES ${REGARD_VISIBILITY})
-  target_compile_definitions(${target} PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
-  target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-Og>)
-  if(REGARD_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM regard_light)
-  endif()
-endfunction()
-
 # The phrasebook of `regard demo`: linked into the program, not part of the library.
 file(GLOB_RECURSE REGARD_DEMO_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/demo/*.cpp)
 if(NOT REGARD_ROOMS)
   add_library(regard_demo STATIC EXCLUDE_FROM_ALL ${REGARD_DEMO_SOURCES})
   target_include_directories(regard_demo PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_demo PUBLIC regard PRIVATE regard_options ${REGARD_LIBRARIES})
-  regard_like_light(regard_demo)
+  regard_light_options(regard_demo REUSE_FROM regard_light)
   regard_unity(regard_demo ${REGARD_DEMO_SOURCES})
 endif()
 
@@ -227,7 +224,7 @@ if(REGARD_BUILD_PROGRAM)
   target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_program PRIVATE regard_demo regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   # Command-line code runs once, and its header-only option library is slow to optimise.
-  regard_like_light(regard_program)
+  regard_light_options(regard_program REUSE_FROM regard_light)
   if(TARGET regard_mpi)
     add_dependencies(regard_program regard_mpi)
   endif()
