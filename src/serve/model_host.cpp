@@ -99,8 +99,7 @@ constexpr AbilityNames kAbilityNames[] = {
 static_assert(std::size(kAbilityNames) == std::size(kAbilities));
 
 const AbilityNames& ability_names(Ability ability) {
-  return *std::find_if(std::begin(kAbilityNames), std::end(kAbilityNames),
-                       [ability](const AbilityNames& names) { return names.ability == ability; });
+  return *std::ranges::find(kAbilityNames, ability, &AbilityNames::ability);
 }
 
 }  // namespace

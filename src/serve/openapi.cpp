@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "serve/http_text.h"
 #include "serve/request_edits.h"
@@ -24,8 +23,7 @@ constexpr ProtocolNames kProtocolNames[] = {
 };
 
 const ProtocolNames& protocol_names(Protocol protocol) {
-  return *std::find_if(std::begin(kProtocolNames), std::end(kProtocolNames),
-                       [protocol](const ProtocolNames& names) { return names.protocol == protocol; });
+  return *std::ranges::find(kProtocolNames, protocol, &ProtocolNames::protocol);
 }
 
 // Return the names of all values of ErrorKind.
