@@ -61,21 +61,21 @@ std::function<void(std::size_t)> token_progress(const TokenizerTraining& options
   };
 }
 
-using Trained = std::shared_ptr<const Tokenizer>;
+using TokenizerPointer = std::shared_ptr<const Tokenizer>;
 
-Trained characters(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
+TokenizerPointer characters(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<CharacterTrainingOptions>(from);
   options.characters = from.alphabet;
   return train_characters(lines, options, pool);
 }
 
-Trained whole_words(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
+TokenizerPointer whole_words(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordTrainingOptions>(from);
   options.words = word_rule(from, {WordRule::signs, WordRule::spaces, WordRule::bert});
   return train_words(lines, options, pool);
 }
 
-Trained word_piece(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
+TokenizerPointer word_piece(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<WordPieceTrainingOptions>(from);
   options.alphabet = from.alphabet;
   options.continuing_prefix = from.continuing_prefix;
@@ -86,7 +86,7 @@ Trained word_piece(const LineSource& lines, const TokenizerTraining& from, Threa
   return train_word_piece(lines, options, pool);
 }
 
-Trained bpe(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
+TokenizerPointer bpe(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<BpeTrainingOptions>(from);
   options.max_token_length = from.max_piece_length;
   options.alphabet = from.type == "bpe" ? Alphabet::characters : Alphabet::bytes;
@@ -96,7 +96,7 @@ Trained bpe(const LineSource& lines, const TokenizerTraining& from, ThreadPool* 
   return train_bpe(lines, options, pool);
 }
 
-Trained unigram(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
+TokenizerPointer unigram(const LineSource& lines, const TokenizerTraining& from, ThreadPool* pool) {
   auto options = common<UnigramTrainingOptions>(from);
   options.alphabet = from.alphabet;
   if (from.max_piece_length > 0)
@@ -106,7 +106,7 @@ Trained unigram(const LineSource& lines, const TokenizerTraining& from, ThreadPo
   return train_unigram(lines, options, pool);
 }
 
-using Train = Trained (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
+using Train = TokenizerPointer (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
 constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},         {"bpe", bpe},
                                                        {"wordpiece", word_piece}, {"unigram", unigram},
                                                        {"word", whole_words},     {"char", characters}};
