@@ -11,6 +11,7 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "support/wav.h"
 #include "tasks/transcribe.h"
 
 namespace regard::testing {
@@ -22,25 +23,12 @@ infer::LoadedModel opened_in(const std::string& language) {
   return infer::LoadedModel::open(kFolder, {.reads = InputKind::features, .language = language});
 }
 
-// Return samples as a WAV file of 32-bit floating-point numbers, one channel, 16,000 samples per second.
-std::string wav(std::span<const float> samples) {
-  const auto bytes = static_cast<std::uint32_t>(samples.size_bytes());
-  std::string file = "RIFF....WAVEfmt ";
-  const auto put = [&](auto value) { file.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  put(std::uint32_t{16}), put(std::uint16_t{3}), put(std::uint16_t{1});
-  put(std::uint32_t{16000}), put(std::uint32_t{64000}), put(std::uint16_t{4}), put(std::uint16_t{32});
-  file += "data";
-  put(bytes);
-  file.append(reinterpret_cast<const char*>(samples.data()), bytes);
-  const std::uint32_t rest = bytes + 36;
-  std::memcpy(file.data() + 4, &rest, 4);
-  return file;
-}
-
 std::string transcript(const std::string& language, std::span<const float> samples,
                        const tasks::TranscribeOptions& options = {}) {
   const TemporaryFolder folder;
-  write_file_atomically(folder / "sound.wav", wav(samples));
+  write_file_atomically(
+      folder / "sound.wav",
+      testing::wav_file(3, 32, {reinterpret_cast<const char*>(samples.data()), samples.size_bytes()}));
   const infer::LoadedModel loaded = opened_in(language);
   ThreadPool pool(1);
   tasks::Transcriber transcriber(formats::ModelFolder::open(kFolder), loaded, pool, options);

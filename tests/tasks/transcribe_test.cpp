@@ -12,6 +12,7 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "support/wav.h"
 
 namespace regard::testing {
 namespace {
@@ -300,19 +301,10 @@ class CtcFolder : public ::testing::Test {
         folder_ / "vocab.json",
         R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"A":4,"B":5,"C":6,"D":7,"E":8,"F":9,"G":10,"H":11})");
     write_file_atomically(folder_ / "tokenizer_config.json", R"({"pad_token":"<pad>","do_lower_case":true})");
-    std::string wav(44, '\0');
-    for (int i = 0; i < 48000; ++i) {
-      const int value = static_cast<int>(8000.0 * std::sin(0.05 * i * (1.0 + i / 48000.0)));
-      wav += static_cast<char>(value & 255);
-      wav += static_cast<char>(value >> 8 & 255);
-    }
-    const auto put = [&](std::size_t at, std::uint32_t value, std::size_t bytes) {
-      for (std::size_t i = 0; i < bytes; ++i) wav[at + i] = static_cast<char>(value >> (8 * i) & 255);
-    };
-    wav.replace(0, 4, "RIFF"), wav.replace(8, 8, "WAVEfmt "), wav.replace(36, 4, "data");
-    put(4, static_cast<std::uint32_t>(wav.size() - 8), 4), put(16, 16, 4), put(20, 1, 2), put(22, 1, 2);
-    put(24, 16000, 4), put(28, 32000, 4), put(32, 2, 2), put(34, 16, 2), put(40, 96000, 4);
-    write_file_atomically(folder_ / "sound.wav", wav);
+    std::vector<std::int16_t> samples;
+    for (int i = 0; i < 48000; ++i)
+      samples.push_back(static_cast<std::int16_t>(8000.0 * std::sin(0.05 * i * (1.0 + i / 48000.0))));
+    write_file_atomically(folder_ / "sound.wav", testing::wav_file(samples));
   }
 
   std::vector<TranscriptSegment> transcribe(const tasks::TranscribeOptions& options) {

@@ -6,6 +6,7 @@
 
 #include "run_case.h"
 #include "support/golden.h"
+#include "support/wav.h"
 #include "task_step.h"
 #include "train/task.h"
 #include "train/training_context.h"
@@ -68,22 +69,10 @@ TEST(SoundStep, WhispersLossIsThatOfTransformers) {
   expect_step(*task, *model, golden, batch);
 }
 
-// Return a WAV file of 16-bit samples at 16 kHz.
 std::string wav_of(const std::vector<double>& samples) {
-  std::string wav(44, '\0');
-  const auto put = [&](std::size_t at, std::uint32_t value, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; ++i) wav[at + i] = static_cast<char>(value >> (8 * i) & 255);
-  };
-  for (const double sample : samples) {
-    const int value = static_cast<int>(30000.0 * sample);
-    wav += static_cast<char>(value & 255);
-    wav += static_cast<char>(value >> 8 & 255);
-  }
-  wav.replace(0, 4, "RIFF"), wav.replace(8, 8, "WAVEfmt "), wav.replace(36, 4, "data");
-  put(4, static_cast<std::uint32_t>(wav.size() - 8), 4), put(16, 16, 4), put(20, 1, 2), put(22, 1, 2);
-  put(24, 16000, 4), put(28, 32000, 4), put(32, 2, 2), put(34, 16, 2);
-  put(40, static_cast<std::uint32_t>(samples.size() * 2), 4);
-  return wav;
+  std::vector<std::int16_t> values;
+  for (const double sample : samples) values.push_back(static_cast<std::int16_t>(30000.0 * sample));
+  return regard::testing::wav_file(values);
 }
 
 // Write tones of three pitches; each pitch has a word.
