@@ -34,7 +34,8 @@ std::string ending_of(const std::string& file_name) {
 
 void FileStore::drop_old() {
   const auto now = std::chrono::steady_clock::now();
-  while (!files_.empty() && (bytes_ > most_bytes_ || now - files_.front().kept > kKept)) {
+  while (!files_.empty() &&
+         ((bytes_ > most_bytes_ && files_.size() > 1) || now - files_.front().kept > kKept)) {
     bytes_ -= files_.front().content.size();
     files_.pop_front();
   }

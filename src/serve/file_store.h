@@ -16,8 +16,8 @@ class FileStore {
  public:
   explicit FileStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Store a file and return its name: 32 random hexadecimal digits and the extension of `file_name`. The
-  // oldest files are removed while the total exceeds `most_bytes`.
+  // Store a file and return its name: 32 random hexadecimal digits and the extension of `file_name`. While
+  // the total exceeds `most_bytes`, the oldest of the other files are removed.
   std::string keep(std::string content, const std::string& file_name);
   std::optional<std::string> find(const std::string& name);
 

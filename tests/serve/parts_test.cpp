@@ -298,6 +298,9 @@ TEST(FileStore, DropsTheOldest) {
   EXPECT_EQ(second.size(), 32u) << "no odd endings";
   EXPECT_FALSE(store.find(first));
   EXPECT_EQ(store.find(second), "abcd");
+  const std::string large = store.keep(std::string(11, 'x'), "c");
+  EXPECT_FALSE(store.find(second));
+  EXPECT_TRUE(store.find(large)) << "a file is not dropped before its client can fetch it";
 }
 
 TEST(Html, KeepsMarkup) {
