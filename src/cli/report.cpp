@@ -2,6 +2,7 @@
 
 #include "report/report.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,9 +19,24 @@ struct ReportOptions {
   std::string output;
 };
 
-void write_report(const ReportOptions& options, Globals& globals) {
+// Read the run folders. Of several folders, as in `regard report runs/*`, those without a log are omitted.
+std::vector<report::RunHistory> read_runs(const std::vector<std::string>& folders) {
+  namespace fs = std::filesystem;
   std::vector<report::RunHistory> runs;
-  for (const std::string& run : options.runs) runs.push_back(report::read_history(run));
+  for (const std::string& folder : folders) {
+    if (folders.size() == 1 || !fs::is_directory(folder) || fs::exists(fs::path(folder) / "log.jsonl")) {
+      runs.push_back(report::read_history(folder));
+    } else {
+      print_warning(folder + " is omitted: it has no log.jsonl");
+    }
+  }
+  if (runs.empty())
+    throw usage_error("none of the folders has a log.jsonl").expected("folders of runs of `regard train`");
+  return runs;
+}
+
+void write_report(const ReportOptions& options, Globals& globals) {
+  const std::vector<report::RunHistory> runs = read_runs(options.runs);
   const Json data = report::report_data(runs);
   if (globals.json) {
     print_result("{}\n", data.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -144,5 +144,18 @@ TEST(Report, TheProgramWritesThePageIntoTheRunOrToAFile) {
   EXPECT_NE(none.err.find("log.jsonl"), std::string::npos) << none.err;
 }
 
+TEST(Report, OfSeveralFoldersThoseWithoutALogAreOmitted) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "one", "log.jsonl", kLog);
+  write_file(folder.path() / "cache", "features", "");
+  const ProgramResult some = run_program({"report", "cache", "one", "--json"}, folder.path());
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_EQ(Json::parse(some.out)["runs"].size(), 1U);
+  EXPECT_NE(some.err.find("cache is omitted"), std::string::npos) << some.err;
+  EXPECT_EQ(run_program({"report", "cache", "--json"}, folder.path()).exit_code, 2);
+  EXPECT_EQ(run_program({"report", "cache", "cache", "--json"}, folder.path()).exit_code, 2);
+  EXPECT_EQ(run_program({"report", "one", "nowhere", "--json"}, folder.path()).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace regard::testing
