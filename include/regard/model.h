@@ -96,6 +96,16 @@ struct WriteCallbacks {
 // bf16 requires a processor with AVX512_BF16 or AMX-BF16.
 enum class Precision { f32, bf16 };
 
+// Options of load().
+struct LoadOptions {
+  Precision precision = Precision::f32;
+  std::filesystem::path adapter = {};  // folder of a LoRA adapter (PEFT); empty: the folder's own, if any
+  // code of the language whose adapter and labels are loaded, such as "hin"; only for wav2vec 2.0 folders
+  // with an adapter per language (MMS)
+  std::string language = {};
+  std::string task = {};  // name in task_specific_params of config.json, such as "summarization"
+};
+
 // Called with the completed fraction of a long operation, from 0 to 1. Return false to cancel the operation.
 using Progress = std::function<bool(double share)>;
 
@@ -188,7 +198,7 @@ class REGARD_API Model {
 
  private:
   friend REGARD_API Model load(const std::filesystem::path& path, const Progress& progress,
-                               Precision precision);
+                               const LoadOptions& options);
   friend class Sessions;
   friend struct api::ModelAccess;
   friend REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits);
@@ -202,7 +212,9 @@ class REGARD_API Model {
 // Face folder. `progress` is called before the folder is opened and after each matrix has been read and
 // packed for the kernels, with the completed fraction of the bytes. Throws bad_file and io, naming the file
 // and the problem; cancelled if `progress` returns false; usage for Precision::bf16 if the processor has no
-// bf16 instructions or the weights are int8.
+// bf16 instructions or the weights are int8, and for a task or language that the folder does not have.
+REGARD_API Model load(const std::filesystem::path& path, const Progress& progress,
+                      const LoadOptions& options);
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 

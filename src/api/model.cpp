@@ -104,6 +104,10 @@ Model::State& Model::state() const {
 }
 
 Model load(const std::filesystem::path& path, const Progress& progress, Precision precision) {
+  return load(path, progress, LoadOptions{.precision = precision});
+}
+
+Model load(const std::filesystem::path& path, const Progress& progress, const LoadOptions& options) {
   const auto go_on = [&](double share) {
     if (progress && !progress(share))
       throw cancelled_error("loading was cancelled").at({path.string(), -1, -1});
@@ -111,8 +115,11 @@ Model load(const std::filesystem::path& path, const Progress& progress, Precisio
   go_on(0.0);
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
-  state->loaded =
-      infer::LoadedModel::open(path, {.weight_mode = api::weight_mode(precision), .reads = std::nullopt});
+  state->loaded = infer::LoadedModel::open(path, {.task = options.task,
+                                                  .weight_mode = api::weight_mode(options.precision),
+                                                  .reads = std::nullopt,
+                                                  .adapter = options.adapter,
+                                                  .language = options.language});
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();

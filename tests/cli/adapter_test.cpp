@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "regard/model.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -67,6 +68,13 @@ TEST_F(AdapterOption, IsAppliedByEveryCommand) {
     EXPECT_EQ(applied, tuned) << command[0];
     EXPECT_NE(applied, run("model_a", command)) << command[0];
   }
+}
+
+TEST_F(AdapterOption, IsAppliedByTheLibrary) {
+  const auto best = [](const Model& model) { return model.write("the river bank", {.max_new = 3}).at(0); };
+  const Written applied = best(load(folder_ / "model_a", {}, {.adapter = folder_ / "adapter"}));
+  EXPECT_EQ(applied.log_probabilities, best(load(folder_ / "model_b")).log_probabilities);
+  EXPECT_NE(applied.log_probabilities, best(load(folder_ / "model_a")).log_probabilities);
 }
 
 TEST_F(AdapterOption, IsRefusedWhereItCannotBeApplied) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ inline std::string wav_file(unsigned format, unsigned bits, std::string_view dat
   return "RIFF" + number(36 + data.size(), 4) + "WAVEfmt " + number(16, 4) + number(format, 2) +
          number(1, 2) + number(16000, 4) + number(16000 * frame, 4) + number(frame, 2) + number(bits, 2) +
          "data" + number(data.size(), 4) + std::string(data);
+}
+
+inline std::string wav_file(std::span<const float> samples) {
+  return wav_file(3, 32, {reinterpret_cast<const char*>(samples.data()), samples.size_bytes()});
 }
 
 inline std::string wav_file(const std::vector<std::int16_t>& samples) {

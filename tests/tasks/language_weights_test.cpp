@@ -26,9 +26,7 @@ infer::LoadedModel opened_in(const std::string& language) {
 std::string transcript(const std::string& language, std::span<const float> samples,
                        const tasks::TranscribeOptions& options = {}) {
   const TemporaryFolder folder;
-  write_file_atomically(
-      folder / "sound.wav",
-      testing::wav_file(3, 32, {reinterpret_cast<const char*>(samples.data()), samples.size_bytes()}));
+  write_file_atomically(folder / "sound.wav", testing::wav_file(samples));
   const infer::LoadedModel loaded = opened_in(language);
   ThreadPool pool(1);
   tasks::Transcriber transcriber(formats::ModelFolder::open(kFolder), loaded, pool, options);
