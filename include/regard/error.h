@@ -2,7 +2,7 @@
 // errors in input, in files and of the system are thrown as regard::Error. Asserts check the invariants of
 // the library's own code.
 //
-// The kind names the cause; the same mistake has the same kind wherever it is detected:
+// The kind is the cause of an error, regardless of where it is detected:
 //
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
 //                       from, an output path that already exists, or an operation that the model does not

@@ -10,7 +10,7 @@ namespace regard::cli {
 Json to_json(const evaluate::Evaluation& evaluation);
 
 // Write each row as one line of a file; line ends and, in TSV, tabs are escaped. The suffix selects the
-// format: .jsonl: a JSON object; .tsv: FILE:LINE, input, expected output and output; other suffixes: only the
+// format: a JSON object (.jsonl); FILE:LINE, input, expected output and output (.tsv); otherwise only the
 // output.
 void write_rows(const std::string& path, const evaluate::Evaluation& evaluation);
 
