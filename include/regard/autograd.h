@@ -29,9 +29,9 @@ struct Variable;
 using Value = ops::Variable*;
 
 // Parameters and the tape of operations on them; all tensors are f32. Calls from several threads are
-// serialised and share the tape; while another thread is inside begin(), backward() or step(), the tensors
-// that value() and gradient() return must not be read. Functions throw usage if shapes or dtypes do not
-// match, a Value is null, or the Learner was moved from; a moved-from Learner can only be destroyed or
+// serialised and share the tape. The tensors that value() and gradient() return must not be read while
+// another thread is inside begin(), backward() or step(). Functions throw usage if shapes or dtypes do not
+// match, a Value is null, or the Learner was moved from. A moved-from Learner can only be destroyed or
 // assigned to.
 class REGARD_API Learner {
  public:
@@ -62,9 +62,10 @@ class REGARD_API Learner {
   // concatenated by columns.
   Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
-  // Losses. The result is a scalar: the mean over all elements (squared error), or over the rows whose target
-  // is not −100 (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if there are no
-  // targets, invalid_input if a target is neither −100 nor a column of the logits.
+  // Losses; the result is a scalar. squared_error() is the mean over all elements. cross_entropy() is the
+  // mean over the rows whose target is not −100, as in PyTorch; it is NaN if every target is −100. Throws
+  // usage if there are no targets. Throws invalid_input if a target other than −100 is not a column index of
+  // the logits.
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
   Value squared_error(Value x, const Tensor& target);
 
@@ -76,9 +77,9 @@ class REGARD_API Learner {
   // Set the gradients of the parameters to zero, then back-propagate from a scalar loss. May be called once
   // after each begin(); a second call throws usage.
   void backward(Value loss);
-  // Call backward(), unless it was already called with this loss since begin(), then take one AdamW step (β
-  // 0.9 and 0.999, ε 1e-8, no weight decay) on every parameter. Returns the loss. Throws numeric if the loss
-  // is not finite, usage if the learning rate is negative or not finite.
+  // Take one AdamW step (β 0.9 and 0.999, ε 1e-8, no weight decay) on every parameter, and return the loss.
+  // Calls backward() first, unless the last backward() since begin() was called with this loss. Throws
+  // numeric if the loss is not finite, usage if the learning rate is negative or not finite.
   float step(Value loss, float learning_rate);
 
  private:

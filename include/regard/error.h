@@ -2,7 +2,7 @@
 // errors in input, in files and of the system are thrown as regard::Error. Asserts check the invariants of
 // the library's own code.
 //
-// The kind names the cause; the same mistake has the same kind wherever it is detected:
+// The kind is the cause of an error, regardless of where it is detected:
 //
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
 //                       from, an output path that already exists, or an operation that the model does not
@@ -32,16 +32,16 @@
 
 namespace regard {
 
-// The exit code of the command-line program for each kind is in parentheses.
+// Kinds of errors. The comment of each kind is the exit code of the command-line program.
 enum class ErrorKind {
-  usage,               // (2)
-  invalid_input,       // (3)
-  bad_file,            // (3)
-  io,                  // (4)
-  numeric,             // (5)
-  cancelled,           // (1)
-  resource_exhausted,  // (1)
-  internal,            // (1)
+  usage,               // exit code 2
+  invalid_input,       // exit code 3
+  bad_file,            // exit code 3
+  io,                  // exit code 4
+  numeric,             // exit code 5
+  cancelled,           // exit code 1
+  resource_exhausted,  // exit code 1
+  internal,            // exit code 1
 };
 
 REGARD_API const char* name_of(ErrorKind kind) noexcept;  // name of the kind, such as "invalid_input"
@@ -50,8 +50,8 @@ REGARD_API const char* name_of(ErrorKind kind) noexcept;  // name of the kind, s
 // name such as "text" or "standard input".
 struct Place {
   std::string file;        // empty if unknown
-  std::int64_t line = -1;  // from 1; -1 if unknown
-  std::int64_t byte = -1;  // from 0; -1 if unknown
+  std::int64_t line = -1;  // line number, from 1; -1 if unknown
+  std::int64_t byte = -1;  // byte offset, from 0; -1 if unknown
 };
 
 // Several threads may read one Error at the same time, as with a std::string.
@@ -83,7 +83,7 @@ class REGARD_API Error : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
-  Error& compose();  // set text_
+  Error& compose();  // compute text_ from the other members
   ErrorKind kind_;
   std::string message_, found_, expected_, remedy_, text_;
   Place place_;
@@ -91,10 +91,10 @@ class REGARD_API Error : public std::exception {
 
 // Shorthands for the most common kinds.
 REGARD_API Error usage_error(std::string message);
-REGARD_API Error input_error(std::string message);                   // kind: invalid_input
-REGARD_API Error file_error(std::string file, std::string message);  // kind: bad_file
+REGARD_API Error input_error(std::string message);                   // an error of kind invalid_input
+REGARD_API Error file_error(std::string file, std::string message);  // an error of kind bad_file
 REGARD_API Error cancelled_error(std::string message);
-REGARD_API Error resource_error(std::string message);  // kind: resource_exhausted
+REGARD_API Error resource_error(std::string message);  // an error of kind resource_exhausted
 // Return an error of kind resource_exhausted; `bytes` is the size of the failed allocation.
 REGARD_API Error out_of_memory(std::uint64_t bytes);
 

@@ -37,13 +37,14 @@ struct ExplainStep {
   std::string name;                        // name of the step, such as "scores"
   std::string formula;                     // formula of the step, such as "Q Kᵀ"
   std::string note;                        // reason for the step, one sentence; may be empty
-  Tensor value;                            // a matrix
+  Tensor value;                            // result of the step, a matrix
   std::vector<std::string> rows, columns;  // labels of the rows and columns of `value`; may be empty
 };
 
-// Return the steps of the computation. Throws usage if there are no tokens, the numbers of vectors and tokens
-// differ, a tensor is not an f32 matrix, shapes do not match, only some of q, k and v or only some of w_q,
-// w_k and w_v are given, head_dim is below 1, or the scaling is negative or not finite.
+// Return the steps of the computation. Throws usage if there are no tokens, if the numbers of vectors and
+// tokens differ, if a tensor is not an f32 matrix, or if shapes do not match. Also throws usage if only some
+// of q, k and v, or only some of w_q, w_k and w_v are given, if head_dim is below 1, or if the scaling is
+// negative or not finite.
 REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
 // Describe the computation for one query in lines of text: the scores, the subtracted maximum, the attention
@@ -52,8 +53,8 @@ REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const Exp
 REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return example vectors [words, 4] with four invented features (finance, growth, water, place). A word that
-// is not in the built-in table gets a random vector, generated from its lower-case spelling, and is appended
-// to `invented` unless this is null.
+// is not in the built-in table gets a random vector, generated from its lower-case spelling. Such words are
+// appended to `invented` unless it is null.
 REGARD_API Tensor small_vectors(const std::vector<std::string>& words,
                                 std::vector<std::string>* invented = nullptr);
 

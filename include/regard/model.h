@@ -45,8 +45,8 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  // true: sample; false: ignore temperature, top_k, top_p, min_p and typical_p, and search unless beam is 0
-  // and the model's folder selects sampling
+  // If true, sample. If false, ignore temperature, top_k, top_p, min_p and typical_p: beam above 0 selects
+  // search, and beam 0 selects the method of the model's folder (search or sampling).
   bool sample = false;
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
@@ -55,7 +55,7 @@ struct DecodingOptions {
   // omit tokens whose probability is below min_p times the highest probability; default: 0, off
   double min_p = 0.0;
   double typical_p = 1.0;  // locally typical sampling (Meister et al. 2023); default: 1, off
-  // The following options apply both to search and to sampling.
+  // The following options apply to both search and sampling.
   std::int64_t min_new = 0;  // minimum number of new tokens
   std::int64_t n_best = 0;   // number of results of write(): the best of the beam, or independent samples
   double repetition_penalty = 0.0;     // a value above 1 makes tokens that already occurred less likely
@@ -80,8 +80,9 @@ struct Written {
 };
 
 struct WriteCallbacks {
-  // Called after each step with the text that the step added to the first result, in complete characters; the
-  // arguments of all calls, concatenated, are the result's text. With beam search, called once, at the end.
+  // Called after each step with the text that the step added to the first result. Text is withheld while its
+  // last character is incomplete. The arguments of all calls, concatenated, are the text of the result. With
+  // beam search, called once, at the end.
   std::function<void(std::string_view piece)> text = {};
   // Called before every step; return true to stop. The text generated so far is returned (complete is false),
   // or an empty list if there are no tokens yet.
@@ -153,9 +154,10 @@ class REGARD_API Attention {
   std::shared_ptr<const State> state_;
 };
 
-// A handle to a model, which runs on the threads of regard/threads.h; copies share the weights, and passes of
-// several threads are serialised. Results are bit-identical for any number of threads and regardless of what
-// else is in the batch. Functions that generate text throw numeric if the model's output is not finite.
+// A handle to a model; copies share the weights. A model runs on the threads of regard/threads.h, and forward
+// passes of several threads are serialised. Results are bit-identical for any number of threads and
+// regardless of what else is in the batch. Functions that generate text throw numeric if the model's output
+// is not finite.
 class REGARD_API Model {
  public:
   // Translate with an encoder–decoder; the translation of a blank text is empty. Throws usage if the model
@@ -163,7 +165,7 @@ class REGARD_API Model {
   // model's maximum number of positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the fraction of the
-  // texts whose translation is complete; if it returns false, the other translations are empty.
+  // texts that are completely translated. If it returns false, the incomplete translations are empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 
@@ -176,18 +178,18 @@ class REGARD_API Model {
   // UTF-8, has no tokens or is longer than the model's maximum number of positions.
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
-  // Return answers to a conversation by a decoder-only model, formatted with a chat template. `chat_template`
-  // is the name of a template of the folder, or chatml, gemma, llama2, llama3, mistral, phi or zephyr; if it
-  // is empty, the folder's default template is used. Throws as write() does; usage if the model is not a
-  // decoder or the template does not exist, bad_file, naming file and line, if the template is invalid, and
-  // invalid_input if the template rejects the conversation.
+  // Return answers to a conversation by a decoder-only model. The conversation is formatted with a chat
+  // template: `chat_template` is the name of a template of the folder, or chatml, gemma, llama2, llama3,
+  // mistral, phi or zephyr. If it is empty, the folder's default template is used. Throws as write() does.
+  // Also throws usage if the model is not a decoder or the template does not exist, bad_file (with file and
+  // line) if the template is invalid, and invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
-  // Run one forward pass and return its attention weights; recording them does not change the result of the
-  // pass. Throws usage for a model that reads images or sound, for a target if the model is not an
-  // encoder–decoder, and for invalid heads or interventions; invalid_input if the text is not UTF-8 or has no
-  // tokens.
+  // Run one forward pass and return its attention weights. Recording the weights does not change the result
+  // of the pass. Throws usage for a model that reads images or sound, for a target if the model is not an
+  // encoder–decoder, and for invalid heads or interventions. Throws invalid_input if the text is not UTF-8 or
+  // has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // true if the model has an encoder and a decoder
@@ -209,19 +211,20 @@ class REGARD_API Model {
 };
 
 // Load a model from `path`: a run folder (its best checkpoint is loaded), a checkpoint of a run, or a Hugging
-// Face folder. `progress` is called before the folder is opened and after each matrix has been read and
-// packed for the kernels, with the completed fraction of the bytes. Throws bad_file and io, naming the file
-// and the problem; cancelled if `progress` returns false; usage for Precision::bf16 if the processor has no
-// bf16 instructions or the weights are int8, and for a task or language that the folder does not have.
+// Face folder. `progress` is called with the completed fraction of the bytes: first before the folder is
+// opened, then after each matrix has been read and packed for the kernels. Throws bad_file and io with the
+// file and the problem, and cancelled if `progress` returns false. Throws usage for Precision::bf16 if the
+// processor has no bf16 instructions or the weights are int8, and for a task or language that the folder does
+// not have.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress,
                       const LoadOptions& options);
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 
-// Convert the model in folder `from` to int8 weights, about a quarter of the size of f32 weights, and write
-// it to the new folder `to`. load() and all other functions with a folder argument accept `to` and compute
-// with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists, numeric if weights are not
-// finite.
+// Convert the model in folder `from` to int8 weights and write it to the new folder `to`. The weights then
+// have about a quarter of the size of f32 weights. load() and all other functions with a folder argument
+// accept `to` and compute with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists,
+// numeric if weights are not finite.
 REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

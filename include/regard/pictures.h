@@ -10,7 +10,7 @@
 // Image files: PNG, JPEG, WebP (if the build has the libraries), PPM, PGM, IDX; "-" is standard input. Images
 // are resized and normalised as preprocessor_config.json in the model's folder specifies.
 //
-// The rules for threads, reproducibility and errors are those of regard/tasks.h.
+// The rules of regard/tasks.h for threads, reproducibility and errors also apply here.
 #pragma once
 
 #include <filesystem>
@@ -65,8 +65,8 @@ class REGARD_API ImageTextEncoder {
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
   // For each image of the file, return all labels with their scores, best first. The scores of an image are a
-  // softmax over the labels or, for SigLIP, independent probabilities; the text for a label is `pattern` with
-  // {} replaced by the label.
+  // softmax over the labels; for SigLIP, they are independent probabilities. The text for a label is
+  // `pattern` with {} replaced by the label.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

@@ -1,5 +1,5 @@
 // Run a model on named tensors and return named tensors: hidden states, attention weights, logits, the loss
-// and its gradients. Names and layouts are those of Hugging Face's models.
+// and its gradients. Names and layouts are the same as in Hugging Face's models.
 //
 //   regard::Runner runner("models/bert");
 //   regard::NamedTensors inputs = regard::read_tensors("batch.safetensors");
@@ -46,14 +46,14 @@ REGARD_API void write_tensors(const std::filesystem::path& file, const NamedTens
                               const std::map<std::string, std::string>& metadata = {});
 
 struct RunOptions {
-  // Outputs to return: names of outputs, "hidden_states" or "attentions" for all of a kind, "gradients" for
-  // all gradients, or "all". Names that do not apply to the model or the inputs are skipped.
+  // Outputs to return: names of outputs, "hidden_states" or "attentions" for all outputs of this kind,
+  // "gradients" for all gradients, or "all". Names that do not apply to the model or the inputs are skipped.
   std::vector<std::string> capture = {"all"};
-  // Compute and return values at padded positions as PyTorch does. If false, they are zero and not computed.
+  // Compute and return values at padded positions as PyTorch does. If false, these values are not computed
+  // and are zero.
   bool compute_padding = false;
-  // Interventions in the pass (docs/looking.md), whose texts must be given as token ids (ids=), because a
-  // Runner has no tokenizer. An image or sound may be a file (file=), or a safetensors file with the model's
-  // input.
+  // Interventions in the forward pass (docs/looking.md). Their texts must be token ids (ids=), because a
+  // Runner has no tokenizer. An image or sound (file=) may also be a safetensors file with the model's input.
   std::vector<std::string> interventions = {};
 };
 
@@ -67,15 +67,15 @@ struct CaptureOptions {
   std::vector<std::string> interventions = {};  // interventions, as in RunOptions
 };
 
-// A handle to a model that computes with named tensors on the threads of regard/threads.h; copies share the
+// A handle to a model that computes with named tensors on the threads of regard/threads.h. Copies share the
 // weights, and the calls of all copies are serialised. Results are bit-identical for any number of threads
 // and, if compute_padding is false, regardless of what else is in the batch. A moved-from Runner can only be
 // assigned to or destroyed; every other call throws usage.
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Weights are
-  // converted to f32, except those of a quantised folder: these are int8, and gradients cannot be computed.
-  // Throws as load() does.
+  // converted to f32. The weights of a quantised folder stay int8, and gradients cannot be computed with
+  // them. Throws as load() does.
   explicit Runner(const std::filesystem::path& folder);
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
@@ -83,17 +83,17 @@ class REGARD_API Runner {
   // input; usage for a name in `capture` that no model returns, or if none of the selected outputs exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
-  // For each row of the inputs, run one forward pass without padding and return its attention, whose weights
-  // are bit-identical to those of run(); for a model with two encoders, return the texts first, then the
-  // images. An encoder–decoder requires decoder_input_ids; tokens are shown as text if the folder has a
-  // tokenizer, otherwise as ids. Throws as run() does; usage for layers, heads and activations that the model
-  // does not have, and invalid_input for a row without tokens.
+  // For each row of the inputs, run one forward pass without padding and return its attention. The weights
+  // are bit-identical to the weights that run() returns. For a model with two encoders, the attention of the
+  // texts precedes the attention of the images. An encoder–decoder requires decoder_input_ids. Tokens are
+  // shown as text if the folder has a tokenizer, otherwise as ids. Throws as run() does; usage for layers,
+  // heads and activations that the model does not have, and invalid_input for a row without tokens.
   std::vector<Attention> attend(const NamedTensors& inputs, const CaptureOptions& options = {}) const;
 
   // Generate from input_ids and attention_mask as transformers' generate() does, with the defaults of the
   // folder's generation_config.json. Returns sequences (i64, [batch × n_best, length]), including the prompt,
-  // and sequences_scores for beams. Throws usage for encoders, images, and options that need a tokenizer
-  // (stop, bad_words), and numeric if the model's output is not finite.
+  // and for beam search also sequences_scores. Throws usage for encoders, images, and options that need a
+  // tokenizer (stop, bad_words), and numeric if the model's output is not finite.
   NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
 
   // message if the best checkpoint is damaged and another one was loaded; otherwise empty

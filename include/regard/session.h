@@ -1,5 +1,5 @@
 // Sessions: continuous batching of many texts with one model. Requests arrive at any time, each with its own
-// options and random draws; each result is bit-identical to that of the same request alone.
+// options and random draws. The result of a request is bit-identical to its result when it runs alone.
 //
 //   regard::Sessions sessions(model, {.cache_tokens = 8192});
 //   const auto show = [](std::string_view piece) { std::cout << piece; };
@@ -8,13 +8,13 @@
 //   }
 //
 // Sessions are admitted in the order of join(). A session waits until its worst-case number of cache pages
-// can be reserved, so that an admitted session always has enough pages; texts with a common prefix share the
+// can be reserved, so that an admitted session always has enough pages. Texts with a common prefix share the
 // cached keys and values of the prefix.
 //
 // Threads: every function may be called from any thread at any time, except that a callback of step() must
-// not call step(); steps are serialised, also with other work on the same model. step() calls the callbacks
-// on its own thread; an exception of a callback propagates out of step(), and the next step() continues with
-// the following callback.
+// not call step(). Steps are serialised, also with other work on the same model. step() calls the callbacks
+// on its own thread. An exception of a callback propagates out of step(); the next step() continues with the
+// following callback.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,9 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Called with the text generated since the last call, in complete characters; the arguments of all calls,
-  // concatenated, are SessionResult::text. With beam search, called once, at the end.
+  // Called with the text generated since the last call. Text is withheld while its last character is
+  // incomplete. The arguments of all calls, concatenated, are SessionResult::text. With beam search, called
+  // once, at the end.
   std::function<void(std::string_view piece)> text = {};
   std::function<void(const SessionResult& result)> done = {};  // called once, after all calls of `text`
 };
@@ -80,19 +81,21 @@ class REGARD_API Sessions {
   Sessions& operator=(const Sessions&) = delete;
 
   // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if
-  // options are invalid; invalid_input if the text is not UTF-8, has no tokens or is longer than the model's
-  // maximum number of positions; resource_exhausted if the session alone would exceed the cache, or if
-  // SessionLimits::sessions is reached.
+  // options are invalid. Throws invalid_input if the text is not UTF-8, has no tokens or is longer than the
+  // model's maximum number of positions. Throws resource_exhausted if the session alone would exceed the
+  // cache, or if SessionLimits::sessions is reached.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
-  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does.
-  // Also throws usage if the model is not a decoder or the template does not exist, bad_file (with file and
-  // line) if the template is invalid, and invalid_input if the template rejects the conversation.
+  // Add a session that generates an answer to a conversation, formatted as Model::chat() does. Throws as
+  // join() does. Also throws usage if the model is not a decoder or the template does not exist, bad_file
+  // (with file and line) if the template is invalid, and invalid_input if the template rejects the
+  // conversation.
   Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
           SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 
-  // Cancel a session: the next step does not compute it, and calls only done() of its callbacks; without a
-  // next step, the destructor calls done(). Returns false if the session had already ended or been cancelled.
+  // Cancel a session. The next step() does not compute it, and calls its done() but not its text(). If there
+  // is no further step, the destructor calls done(). Returns false if the session had already ended or been
+  // cancelled.
   bool cancel(Id id);
 
   // Prefill newly admitted sessions and decode one token of each running session. Returns false if there was

@@ -5,8 +5,8 @@
 //   regard::Study study = regard::study(model, "heads", {.data = "valid.tsv"});
 //   for (const regard::Study::Row& row : study.rows) …
 //
-// Attention is not an explanation: the tokens that a head attends to need not be those that change the
-// result. The views "heads", "sets", "flip", "patch" and "path" change values and measure the result.
+// Attention is not an explanation: the tokens that a head attends to may differ from the tokens that change
+// the result. The views "heads", "sets", "flip", "patch" and "path" change values and measure the result.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@
 
 namespace regard {
 
-// Options of a study. If only some views use a field, its comment names them; the other views ignore the
-// field.
+// Options of a study. If a field applies only to some views, its comment lists these views; the other views
+// ignore the field.
 struct StudyOptions {
-  // Data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label), or a single
-  // text in `text`. For a model of images or sounds: a data set as for `regard evaluate`
-  // (docs/evaluation.md), such as a table of paths with labels or texts, a folder with one folder of images
+  // Data: a file with one text per line, as TEXT or TEXT<tab>TARGET (a translation or a label). To study a
+  // single text, set `text` instead. For a model of images or sounds: a data set as for `regard evaluate`
+  // (docs/evaluation.md). Examples: a table of paths with labels or texts, a folder with one folder of images
   // per label, or an IDX file with the file of its labels in `more_data`.
   std::filesystem::path data = {};
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
@@ -37,8 +37,8 @@ struct StudyOptions {
   // pass over `text`.
   std::string other = {}, other_target = {};
   // Views "heads" and "sets": `answer` is the part of the target whose predictions are counted in the loss.
-  // Other views: two tokens or labels; the measured value is logit(answer) − logit(instead), and the default
-  // of `answer` is the label at `position` or, for "flip", the token with the highest logit other than
+  // Other views: two tokens or labels; the measured value is logit(answer) − logit(instead). Default of
+  // `answer` in these views: the label at `position`; for "flip", the token with the highest logit other than
   // `instead`.
   std::string answer = {}, instead = {};
   std::vector<HeadName> off = {};  // views "heads" and "sets": heads ablated in all passes
@@ -46,9 +46,9 @@ struct StudyOptions {
   // heads or component when it is computed. A later call with this file computes only the missing results.
   std::filesystem::path state = {};
   // Position at which the answer is predicted; the views "lens" and "rollout" list only this position.
-  // Default: -1, which means all positions for these two views; otherwise the last position for a decoder,
-  // the first position after the prompt for a transcript, the first mask for a masked language model, and 0
-  // for other models.
+  // Default: -1. For "lens" and "rollout", -1 means all positions. For the other views, it means the last
+  // position of a decoder, the first position after the prompt of a transcript, the first mask of a masked
+  // language model, and 0 for other models.
   std::int64_t position = -1;
   std::int64_t examples = 0;   // maximum number of lines or files of `data`; 0 means all
   std::int64_t most = 3;       // views "sets" and "flip": maximum number of heads to ablate
@@ -59,8 +59,9 @@ struct StudyOptions {
   // Called during long studies with the completed fraction, 0 to 1. Return false to end the study, which then
   // throws `cancelled`.
   std::function<bool(double share)> progress = {};
-  // Interventions that change values in every forward pass (docs/looking.md). The views "lens" and "direct"
-  // refuse interventions on the decoder's output; "direct" also refuses those on the decoder's residuals.
+  // Interventions that change values in every forward pass (docs/looking.md). The view "lens" does not
+  // support interventions on the decoder's output; the view "direct" does not support them on the decoder's
+  // output or residuals.
   std::vector<std::string> interventions = {};
   // View "alignment": a file with the word links of each line of `data` in Pharaoh format, such as "0-1 2p0";
   // "p" marks a link that is only possible.
@@ -98,8 +99,8 @@ REGARD_API std::vector<std::string> study_views();
 
 // Run a study on the threads of regard/threads.h; results are bit-identical for any number of threads. The
 // study is not serialised with other calls on the same model. Throws usage if the view does not exist,
-// requires an option that is not set, or does not apply to the model; io or bad_file if `data` cannot be read
-// or is invalid; cancelled if `progress` returns false.
+// requires an option that is not set, or does not apply to the model. Throws io or bad_file if `data` cannot
+// be read or is invalid, and cancelled if `progress` returns false.
 REGARD_API Study study(const Model& model, std::string_view view, const StudyOptions& options = {});
 
 // Return a study as "text" (at most `most_rows` rows; 0 means all), "csv" (RFC 4180, with a header), "json"

@@ -11,9 +11,9 @@
 // Results are bit-identical for any number of threads and regardless of what else is in the batch. Objects
 // share their model's weights and run on the threads of regard/threads.h; calls on one object are serialised.
 //
-// Errors are thrown as regard::Error: invalid_input for a text that is not UTF-8, numeric if the model's
-// output is not finite, and usage, naming the type, for a moved-from object, which can only be assigned to or
-// destroyed.
+// Errors are thrown as regard::Error: invalid_input for a text that is not UTF-8, and numeric if the model's
+// output is not finite. A moved-from object can only be assigned to or destroyed; every other call throws
+// usage and names the type.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ class REGARD_API Embedder {
   // if a vector is not finite.
   Tensor embed(std::span<const std::string> texts) const;
   Tensor embed(std::string_view text) const;  // [1, size]
-  // Return [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder selects the dot
-  // product.
+  // Return the similarities [rows of a, rows of b]: the cosine of each pair of rows, or the dot product if
+  // the folder selects it.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
  private:
@@ -95,7 +95,8 @@ class REGARD_API Classifier {
   // Return all labels, best first. For several texts, return one list per text in the same order. Throws
   // usage if the model does not read text.
   std::vector<Label> classify(std::string_view text) const;
-  std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
+  // labels of a pair of texts
+  std::vector<Label> classify(std::string_view first, std::string_view second) const;
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
   // Return one list of labels for each image of a file (formats: see regard/pictures.h). Images are
   // preprocessed as preprocessor_config.json in the model's folder specifies. Throws usage if the model does
@@ -152,7 +153,7 @@ class REGARD_API Tagger {
   std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
   // Tag a text given as words. Offsets are byte positions in the words joined by spaces.
   std::vector<Tag> tag_words(std::span<const std::string> words) const;
-  // Return the label of each word, which is that of its first token; "" for a word without tokens.
+  // Return the label of the first token of each word; "" for a word without tokens.
   std::vector<std::string> word_labels(std::span<const std::string> words) const;
 
  private:
@@ -171,7 +172,7 @@ struct AnswerOptions {
   // tokens shared by adjacent windows; 0 means 128, or half a window if that is smaller
   std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer
-  bool may_be_none = false;   // true: "no answer", with an empty text, is a candidate
+  bool may_be_none = false;   // if true, "no answer" is a candidate; its text is empty
   bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};

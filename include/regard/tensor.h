@@ -33,7 +33,7 @@ enum class DType : std::uint8_t {
 };
 
 REGARD_API std::size_t size_of(DType dtype) noexcept;  // bytes of one element
-REGARD_API const char* name_of(DType dtype) noexcept;  // such as "f32"
+REGARD_API const char* name_of(DType dtype) noexcept;  // name of the dtype, such as "f32"
 
 // Sizes of up to eight dimensions, stored inline; a shape without dimensions is a scalar. Sizes are not
 // negative, and the product of the non-zero sizes is below 2⁶³.
@@ -69,12 +69,13 @@ class REGARD_API Shape {
   int rank_ = 0;
 };
 
-// A handle to elements: copies share them, and clone() copies them. As with a std::shared_ptr, several
-// threads may copy and read one handle, and modify their own handles to the same elements; while a thread
-// writes elements or assigns to a handle, no other thread may use them.
+// A handle to elements: copies of the handle share the elements, and clone() copies the elements. As with a
+// std::shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
+// elements. While a thread writes elements, no other thread may use these elements. While a thread assigns to
+// a handle, no other thread may use this handle.
 //
 // The row stride may exceed the row length, for example to view the query columns of a joint projection
-// without a copy; all dimensions before the last then form one sequence of rows with that stride. Code that
+// without a copy. All dimensions before the last then form one sequence of rows with that stride. Code that
 // requires contiguous rows checks contiguous().
 //
 // A moved-from tensor is undefined, like a default-constructed one. Public functions that compute with
@@ -95,10 +96,10 @@ class REGARD_API Tensor {
   // Allocate memory owned by the tensor, 64-byte aligned. Throws usage for 2⁶³ bytes or more,
   // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
-  static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
+  static Tensor empty(Shape shape, DType dtype = DType::f32);  // like zeros(), but uninitialised
   // View memory of the caller. The memory must outlive the tensor unless `keeper` owns it.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
-  static Tensor of(std::initializer_list<float> values);  // [n]
+  static Tensor of(std::initializer_list<float> values);  // f32 tensor [number of values]
   // throws usage if the number of values does not fit the shape
   static Tensor of(Shape shape, std::initializer_list<float> values);
 
@@ -121,7 +122,8 @@ class REGARD_API Tensor {
   std::int64_t* i64() const { return as<std::int64_t>(DType::i64); }
   std::int32_t* i32() const { return as<std::int32_t>(DType::i32); }
   std::uint8_t* u8() const { return as<std::uint8_t>(dtype_ == DType::boolean ? dtype_ : DType::u8); }
-  float* row(std::int64_t index) const { return f32() + index * row_stride_; }  // f32; 0 ≤ index < rows()
+  // row of an f32 tensor; 0 ≤ index < rows()
+  float* row(std::int64_t index) const { return f32() + index * row_stride_; }
 
   Tensor reshape(Shape shape) const;  // view with another shape; throws usage unless contiguous
   // slice along the first dimension; shares memory

@@ -1,17 +1,17 @@
 // Number of threads of the library, and the rules for calling it from several threads.
 //
-// Every function and object of the public headers may be used from any thread; results are bit-identical to
-// those of the same call alone. Calls on one object and computations of one thread pool are serialised,
+// Every function and object of the public headers may be used from any thread. Results are bit-identical to
+// the results of the same call alone. Calls on one object and computations of one thread pool are serialised,
 // except calls on a Tokenizer, which run in parallel.
 //
-// The caller must ensure that no object is destroyed or assigned to while another thread uses it, and that no
-// thread reads the elements of a Tensor while another thread writes them (regard/tensor.h). Callbacks run on
-// the thread of the call that they belong to, and may call the library.
+// The caller must ensure that no object is destroyed or assigned to while another thread uses it. No thread
+// may read the elements of a Tensor while another thread writes them (regard/tensor.h). Callbacks run on the
+// thread of the library call that executes them, and may call the library.
 //
-// fork(): the child may use the library and the parent's objects if no other thread was inside the library at
-// the time of the fork and fork() was not called from within a callback; the child may always call exit().
-// Objects of the parent run on the child's single thread; after set_threads(), new objects have several
-// threads again.
+// fork(): the child may use the library and the parent's objects under two conditions. No other thread was
+// inside the library at the time of the fork, and fork() was not called from within a callback. The child may
+// always call exit(). Objects of the parent run on the child's single thread; after set_threads(), new
+// objects have several threads again.
 #pragma once
 
 #include <string>
@@ -28,9 +28,9 @@ namespace regard {
 REGARD_API void set_threads(int threads);
 REGARD_API int threads();
 
-// If the system started fewer threads than requested, for example because of a process limit, return a
-// message with their number and the reason; otherwise return an empty string. The library works with the
-// threads that were started.
+// Return a message if the system started fewer threads than requested, for example because of a process
+// limit; otherwise return an empty string. The message contains the number of threads and the reason. The
+// library works with the threads that were started.
 REGARD_API std::string thread_warning();
 
 }  // namespace regard

@@ -37,7 +37,7 @@ enum class TruncationStrategy : std::uint8_t {
 };
 
 struct EncodeOptions {
-  bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
+  bool add_special = true;    // add the tokenizer's special tokens, such as [CLS] and </s>
   bool match_special = true;  // true: "<s>" in a text is the special token; false: it is ordinary text
   bool as_file = true;        // truncate and pad as set in the tokenizer's file; if false, do neither
   // If above 0, truncate to this number of tokens, including special tokens, regardless of the limit in the
@@ -102,21 +102,22 @@ struct TokenizerTraining {
 class REGARD_API Tokenizer {
  public:
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json with
-  // merges.txt, .tiktoken or sentencepiece's .model. Throws io if a file cannot be read, bad_file, naming
-  // file and location, if its content is invalid.
+  // merges.txt, .tiktoken or sentencepiece's .model. Throws io if a file cannot be read, and bad_file (with
+  // file and location) if its content is invalid.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
   // Share the tokenizer of a model. Throws usage if the model has no tokenizer for `side`; a model that reads
   // images or sound has none for the source.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
-  // Train on the lines of text files. Throws io, bad_file for lines that are not UTF-8 (see skip_bad_utf8),
-  // usage if there are no files or options conflict, and cancelled if `progress` returns false.
+  // Train on the lines of text files. Throws io if a file cannot be read, bad_file for a line that is not
+  // UTF-8 (see skip_bad_utf8), usage if there are no files or options conflict, and cancelled if `progress`
+  // returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
-  // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, if
-  // max_length is above 0 but below the number of special tokens, or if a text must be truncated to n > 0
-  // tokens, not counting special tokens, and stride is at least n; invalid_input if the text is not UTF-8 or
-  // cannot be truncated by the strategy.
+  // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, or if
+  // max_length is above 0 but below the number of special tokens. Also throws usage if a text must be
+  // truncated to n > 0 tokens (without special tokens) and stride is n or more. Throws invalid_input if the
+  // text is not UTF-8 or cannot be truncated by the strategy.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
   // Encode several texts on the threads of regard/threads.h and return the results in the order of `texts`.
@@ -151,7 +152,7 @@ class REGARD_API Tokenizer {
 };
 
 // Decodes ids one at a time; text is withheld while its last character may be incomplete. Calls on one stream
-// are serialised; it cannot be copied, and a moved-from stream throws usage.
+// are serialised. A stream cannot be copied, and a moved-from stream throws usage.
 class REGARD_API TokenStream {
  public:
   explicit TokenStream(const Tokenizer& tokenizer, bool skip_special = true);

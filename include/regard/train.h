@@ -24,9 +24,9 @@ namespace regard {
 
 struct TrainingOptions {
   std::vector<std::string> overrides = {};  // "section.key=value", as for --set
-  // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none;
-  // the result is bit-identical to that of an uninterrupted run. If false, start a new run; the folder must
-  // be empty or not exist.
+  // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none.
+  // The result of a resumed run is bit-identical to the result of an uninterrupted run. If false, start a new
+  // run; the folder must be empty or not exist.
   bool resume = false;
 };
 
@@ -83,16 +83,16 @@ struct TrainingResult {
   std::filesystem::path folder = {};  // folder of the run; regard::load() opens its best checkpoint
 };
 
-// One training run, with the number of threads (regard/threads.h) that was set when it was constructed; calls
-// from several threads are serialised. Not copyable; a moved-from Training can only be assigned to or
-// destroyed, every other call throws usage.
+// One training run. It keeps the number of threads (regard/threads.h) that was set when it was constructed;
+// calls from several threads are serialised. Not copyable. A moved-from Training can only be assigned to or
+// destroyed; every other call throws usage.
 class REGARD_API Training {
  public:
   // Read the run file (`run_file` may be a run folder) and its data, build the model, and create the run's
-  // folder or open it to resume. Throws bad_file or usage for invalid settings, naming the key; bad_file for
-  // invalid data; io if a file cannot be read or written; usage if another process is writing to the folder,
-  // if the folder is not empty and `resume` is false, or if the settings differ in a key that a resumed run
-  // cannot change.
+  // folder or open it to resume. Throws bad_file or usage (with the key) for invalid settings, bad_file for
+  // invalid data, and io if a file cannot be read or written. Also throws usage if another process is writing
+  // to the folder, if the folder is not empty and `resume` is false, or if the settings differ in a key that
+  // a resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
   // If the run has not ended, stop it without writing a checkpoint: the steps since the last checkpoint are
@@ -101,10 +101,10 @@ class REGARD_API Training {
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
 
-  // Perform one optimiser step, and the validation and the checkpoint that are due after it; return false
-  // once the run has ended, because it was validated at a limit or a stop request was carried out. Throws io;
-  // numeric if training diverged, naming the last checkpoint; usage if an earlier call threw an exception or
-  // the call is made from within a callback.
+  // Perform one optimiser step, then the validation and the checkpoint that are due. Returns false if the run
+  // has ended: at a limit, after the last validation, or by a stop request. Throws io, and numeric (with the
+  // last checkpoint) if training diverged. Throws usage if an earlier call threw an exception, or if the call
+  // is made from within a callback.
   bool step();
   // Call step() until the run has ended, and return the result. Throws as step() does.
   TrainingResult run();

@@ -27,19 +27,21 @@ namespace regard {
 // Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
 // Whisper.
 struct TranscribeOptions {
-  // code of the language, such as "en"; if empty, detected from the first 30 seconds. Empty for a CTC model.
+  // Code of the language, such as "en". Default: "", which means detected from the first 30 seconds. For a
+  // CTC model: "" or the language of the loaded weights.
   std::string language = {};
   bool translate = false;  // translate to English
   bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds
-  // text that is treated as a transcript of earlier audio; it may contain names, to show their spelling
+  // text that is treated as a transcript of earlier audio; it may contain names whose spelling the model
+  // should use
   std::string prompt = {};
   bool use_previous = true;  // use the transcript so far as the prompt of the next 30 seconds
   // temperatures of sampling, tried in this order
   std::vector<double> temperatures = {0.0, 0.2, 0.4, 0.6, 0.8, 1.0};
-  // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or the mean
-  // log-probability is below `log_probability`; skip a window of 30 seconds if the probability of "no speech"
-  // is above `no_speech` and the mean log-probability is below `log_probability`. An empty value disables its
-  // rules.
+  // Decode again at the next temperature if the compression ratio is above `compression_ratio`, or if the
+  // mean log-probability is below `log_probability`. Skip a window of 30 seconds if the probability of "no
+  // speech" is above `no_speech` and the mean log-probability is below `log_probability`. std::nullopt
+  // disables the rules that use the value.
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1 selects the most probable token, or CTC's best path
   std::uint64_t seed = 1;  // seed of sampling

@@ -18,7 +18,8 @@ void require(bool fits, const std::string& message, const Tensor& tensor, const 
   if (!fits) throw usage_error("attention: " + message).found(tensor.shape().text()).expected(expected);
 }
 
-// The dense problem as input of the ragged kernel: each (batch, head) is a separate sequence with one head.
+// Describes dense tensors as input of the ragged attention kernel. Each pair (batch, head) is a separate
+// sequence with one head.
 class Problem {
  public:
   Problem(const Tensor& q, const Tensor& k, const Tensor* v, const AttentionOptions& options) {
@@ -149,7 +150,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  // The log-sum-exp does not depend on the value tensor, so pass the key tensor `k` in its place.
+  // The log-sum-exp does not depend on the values, so pass the keys `k` as the value tensor.
   Problem problem(q, k, &k, options);
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();

@@ -94,7 +94,7 @@ class Path {
     return names;
   }
 
-  // True if positions are added to the vectors before projections and scores.
+  // Return true if positions are added to the vectors before projections and scores.
   bool placed() const { return options_.positions && !input_.q.defined(); }
   std::string input_name() const { return placed() ? "(X + P)" : "X"; }
 
@@ -207,8 +207,8 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
   return false;
 }
 
-// Return the matrix of `step`, for follow_query(). Throws usage unless it is f32, has `rows` rows and has at
-// least `columns` columns.
+// Return the matrix of `step`, for follow_query(). Throws usage unless the matrix is f32 and has `rows` rows
+// and at least `columns` columns.
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)

@@ -1,4 +1,4 @@
-// Reads the images and sounds that interventions name (file=).
+// Reads the image, sound and safetensors files of interventions (file=).
 #pragma once
 
 #include "infer/loaded_model.h"
@@ -8,7 +8,7 @@ namespace regard::api {
 
 // Return a function that reads one model input from an image, a sound (its first window) or a safetensors
 // file (one tensor with one row, named pixel_values, input_features or input_values). Images and sounds are
-// preprocessed as the folder of `loaded` specifies; `loaded` and `pool` must outlive the function.
+// preprocessed as specified in the folder of `loaded`; `loaded` and `pool` must outlive the function.
 inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& pool);
 
 }  // namespace regard::api

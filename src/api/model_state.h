@@ -48,7 +48,7 @@ inline inspect::Head inner(const HeadName& head) {
 // Return the folder's options overridden by the fields set in `options`. Throws usage if they are invalid.
 infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
-// Return the token ids of a conversation formatted with a chat template, as Model::chat() describes.
+// Return the token ids of a conversation formatted with a chat template (see Model::chat()).
 ModelInput read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
                              bool truncate, std::string_view chat_template);
 

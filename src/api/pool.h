@@ -7,7 +7,8 @@
 
 namespace regard::api {
 
-// Return the current pool. Keep the pointer while using it: set_threads() may replace the pool at any time.
+// Return the current pool. Keep the pointer while using the pool: set_threads() may replace the pool at any
+// time.
 std::shared_ptr<ThreadPool> pool();
 
 }  // namespace regard::api

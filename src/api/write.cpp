@@ -74,7 +74,8 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput i
   return results;
 }
 
-// Throw usage for negative counts. Internal options use them to disable a rule; public options must not.
+// Throw usage for negative counts. Negative counts disable a rule in internal options and are not allowed in
+// public options.
 void check_counts(const DecodingOptions& options) {
   const auto check = [](const char* name, std::int64_t value) {
     if (value < 0)

@@ -38,15 +38,15 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// Return true if the link is an entry of /proc/PID/fd, such as /dev/fd/1 or the target of /dev/stdout: a link
-// to an open file, which may have no path.
+// Return true if the link is an entry of /proc/PID/fd, such as /dev/fd/1 or the target of /dev/stdout. Such a
+// link refers to an open file, which may have no path.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
          folder_of(link).filename() == "fd";
 }
 
-// Return the descriptor of this process that the link refers to, or -1.
+// Return the number of this process's descriptor to which the link refers; -1 if there is none.
 int descriptor_of(const std::filesystem::path& link) {
   const int descriptor = parse_number<int>(link.filename().string()).value_or(-1);
   if (descriptor < 0) return -1;
@@ -113,8 +113,8 @@ std::filesystem::path AtomicFile::resolve() {
     if (descriptor_ < 0) throw io_error("standard output", "cannot open", errno);
     return path_;
   }
-  // The kernel may refuse to follow a link (fs.protected_symlinks): stat() then fails, and the path is
-  // refused.
+  // The kernel may refuse to follow a link (fs.protected_symlinks). stat() then fails, and the path cannot be
+  // written.
   if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT)
     throw io_error(path_, "cannot create the file", errno);
   std::filesystem::path path = path_;

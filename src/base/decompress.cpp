@@ -1,7 +1,7 @@
 #include "base/decompress.h"
 
 #if REGARD_HAVE_ZLIB
-#define ZLIB_CONST  // declares zlib's input pointers const
+#define ZLIB_CONST  // makes zlib declare its input pointers as const
 #include <zlib.h>
 #endif
 #if REGARD_HAVE_ZSTD

@@ -1,6 +1,6 @@
-// Files: whole reads with a limit, memory maps, atomic writes. Every system error is thrown as an Error of
-// kind io, or resource_exhausted if the process has no memory or file descriptors left, that names the path
-// and the system's reason.
+// Files: whole reads with a limit, memory maps, atomic writes. System errors are thrown as an Error with the
+// path and the system's reason; the kind is io, or resource_exhausted if memory or file descriptors are used
+// up.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace regard::base {
 
-// Return an error of kind io, or resource_exhausted if is_exhausted(): "PATH: ACTION: REASON", with the
-// reason of `error_number` (an errno).
+// Return the error "PATH: ACTION: REASON", with the reason of `error_number` (an errno). Its kind is
+// resource_exhausted if is_exhausted(error_number), otherwise io.
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
 
 // Return true if the errno means that the process or the system has no memory or file descriptors left.
@@ -47,8 +47,8 @@ constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 // is allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
-// Like read_file(), for regular files such as model files: throws io, naming the type, for a pipe, device or
-// socket, because reading it could block forever. The path "-" is a file of that name.
+// Like read_file(), but throws io for a pipe, device or socket, because reading it could block forever. The
+// path "-" is a file of that name, not standard input.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
 // A file mapped read-only; the bytes are valid during the lifetime of the object. An empty file maps to an
@@ -61,8 +61,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
-  // The same bytes for interfaces that take a pointer to non-const memory, such as Tensor. The pages are
-  // read-only: a write to them ends the process.
+  // Return the bytes as non-const memory, for interfaces such as Tensor. The pages are read-only: a write to
+  // them ends the process.
   std::span<std::byte> pages() const noexcept { return {data_, size_}; }
   const std::filesystem::path& path() const noexcept { return path_; }
   // Release the memory of all pages that are completely inside the range (in bytes). Later reads load them
@@ -80,9 +80,9 @@ class MappedFile {
 // renames it over the path and syncs the folder.
 class AtomicFile {
  public:
-  // Prepare to write `path`, whose folder must exist. The permissions of an existing file are kept; the
-  // target of a symbolic link is replaced. Standard output ("-"), open files such as /dev/stdout and other
-  // files that are not regular are written in place, unbuffered. Throws io.
+  // Prepare to write `path`; its folder must exist. The permissions of an existing file are kept; the target
+  // of a symbolic link is replaced. Standard output ("-"), open files such as /dev/stdout and other files
+  // that are not regular are written in place, unbuffered. Throws io.
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();  // removes the temporary file unless commit() was called
   AtomicFile(const AtomicFile&) = delete;
@@ -133,7 +133,7 @@ struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
 
-// Rename a path, or sync a folder: steps of larger atomic changes. Both throw io.
+// Rename a path, or sync a folder. Both are steps of larger atomic changes and throw io.
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 

@@ -17,7 +17,7 @@ void make_folder(const std::filesystem::path& folder);
 // Create the folder and its missing parents, and sync the folders that contain new entries.
 void make_folders(const std::filesystem::path& folder);
 
-// Rename `ready` to `folder`, replacing and then removing an existing folder, and sync their parent. If the
+// Rename `ready` to `folder` and sync their parent; an existing `folder` is replaced and then removed. If the
 // system cannot exchange names, the replacement takes two steps; after a crash between them,
 // restore_replaced() restores the old folder.
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder);
@@ -28,8 +28,8 @@ void restore_replaced(const std::filesystem::path& parent);
 // folder by its name.
 void remove_folder(const std::filesystem::path& folder);
 
-// Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified; a
-// relative target is relative to the folder of the link), and sync the folder of the link.
+// Create or atomically replace the symbolic link `link`, and sync its folder. `target` is stored unmodified;
+// a relative target is relative to the folder of the link.
 void switch_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 // Remove temporary entries of killed processes from the folder (not from its subfolders).
@@ -58,9 +58,9 @@ class FolderLock {
   int descriptor_;
 };
 
-// Return the process that holds the writer's lock of the folder, as listed by the system; std::nullopt if
-// there is no writer or the system does not list it (in another container, on a network file system). Takes
-// no lock.
+// Return the id of the process that holds the writer's lock of the folder, without taking a lock. Returns
+// std::nullopt if there is no writer, or if the system does not list it (in another container, on a network
+// file system).
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
 // Creates a folder with its content under a temporary name; commit() renames it to its final name. If the

@@ -48,7 +48,7 @@ class InputStream {
   std::size_t begin_ = 0;  // offset in raw_ of the first byte that is not yet consumed
   bool decided_ = false, ended_ = false, interrupted_ = false;
   std::unique_ptr<Decompressor> decompressor_;  // decompressor; null if the data is not compressed
-  bool output_waits_ = false;  // true if the decompressor may have further output without further input
+  bool output_waits_ = false;  // true if the decompressor may produce more output without more input
 };
 
 // Return the whole file, decompressed; "-" is standard input. Throws as InputStream does, and bad_file if it

@@ -44,8 +44,8 @@ class CountingIterator {
 // Set of the keys of an object under construction: linear search for few keys, a hash table for many.
 class KeySet {
  public:
-  // Add a name; return false if a member already has this name. After a return of true, the caller must
-  // append a member with this name.
+  // Add a name; return false if a member already has this name. If true is returned, the caller must append a
+  // member with this name.
   bool add(const std::string& name, const Json::object_t::Container& members) {
     constexpr std::size_t kFew = 16;
     if (members.size() < kFew)

@@ -8,9 +8,9 @@
 
 namespace regard::base {
 
-// Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(); may be called from any
-// thread. Allocations share large pages if the system provides them, because sequential reads of small pages
-// are slower: the processor stops prefetching at the end of each page. Throws resource_exhausted.
+// Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(). May be called from any
+// thread; throws resource_exhausted. Allocations share large pages if the system provides them, because the
+// processor stops prefetching at the end of each page.
 void* allocate_in_large_pages(std::size_t bytes);
 void free_in_large_pages(void* memory) noexcept;  // `memory` may be null; any thread may call this
 

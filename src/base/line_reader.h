@@ -40,7 +40,7 @@ class LineReader {
   // true, next() returns false.
   void end_when(bool (*stopped)()) noexcept { input_.end_when(stopped); }
 
-  std::int64_t line_number() const noexcept { return line_number_; }  // of the line read last, from 1
+  std::int64_t line_number() const noexcept { return line_number_; }  // number of the line read last, from 1
   bool valid() const noexcept { return valid_; }  // true if the line read last is UTF-8 or was not checked
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }

@@ -18,7 +18,7 @@ namespace regard::models {
 using namespace nn;
 }
 
-// Below ops.
+// Namespaces that may not use ops.
 namespace regard::kernels {
 using namespace base;
 }
@@ -47,7 +47,7 @@ namespace regard::data {
 using namespace tensor;
 }
 
-// Above models.
+// Namespaces that may use models.
 namespace regard::infer {
 using namespace models;
 }

@@ -1,6 +1,6 @@
 // Reduces the number of active threads of a pool, one at a time, while other processes suspend its threads,
-// and increases it again later. A loop waits for a suspended thread for a time slice of some milliseconds, so
-// loops of microseconds are faster with one thread fewer.
+// and increases it again later. Reason: a loop waits several milliseconds for a suspended thread, so short
+// loops are faster with one thread fewer.
 #pragma once
 
 #include <algorithm>

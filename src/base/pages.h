@@ -7,10 +7,9 @@
 
 namespace regard::base {
 
-// Allocate at least `bytes`, aligned to a page, to be freed by std::free; the first `small` bytes stay in
-// small pages, so that a large buffer that remains almost empty uses little memory. Requests huge pages for
-// at least 2 MiB, because a matrix with long rows touches one page per row, more than the TLB holds. Throws
-// resource_exhausted.
+// Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws resource_exhausted. Requests
+// huge pages for 2 MiB or more, because long matrix rows touch more small pages than the TLB holds. The first
+// `small` bytes stay in small pages, so that an almost empty large buffer uses little memory.
 void* allocate_pages(std::size_t bytes, std::size_t small = 0);
 
 // Request huge pages for the whole pages inside [memory, memory + bytes): a hint that the system may ignore.

@@ -9,9 +9,8 @@
 
 namespace regard::base {
 
-// Return the number of which the whole text consists, in the format of std::from_chars: decimal, without
-// white space or a leading '+'. Returns nullopt for any other text and for a number outside the range of the
-// type.
+// Parse the whole text as one number in the format of std::from_chars: decimal, without white space or a
+// leading '+'. Returns nullopt for any other text and for a number outside the range of the type.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) noexcept {
   Number number{};

@@ -8,7 +8,8 @@ namespace regard::base {
 std::uint64_t peak_memory_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;  // VmHWM is in KiB
+    // the value of VmHWM is in KiB
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
   return 0;
 }
 

@@ -56,8 +56,8 @@ constexpr float uniform(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1.0p-24f;
 }
 
-// A sequence of draws for one key. Used for initialisation, shuffling and sampling, whose results depend on
-// the order of the draws.
+// A sequence of draws for one key, for initialisation, shuffling and sampling. The result depends on the
+// order of the draws.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key) : key_(fold(key)) {}

@@ -8,8 +8,8 @@
 
 namespace regard::base {
 
-// Return `json` with every "<" written as \u003c. The result parses to the same value and contains neither
-// "</script" nor "<!--".
+// Return `json` with every "<" written as \u003c. The result parses to the same value and does not contain
+// "</script" or "<!--".
 inline std::string script_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());

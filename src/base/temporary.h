@@ -1,5 +1,5 @@
-// Temporary files and folders next to the path that they will replace. Each is locked while its process uses
-// it, which distinguishes the leftovers of killed processes from files in use.
+// Temporary files and folders next to the path that they will replace. An entry is locked while its process
+// uses it; an entry without a lock is a leftover of a killed process.
 #pragma once
 
 #include <filesystem>

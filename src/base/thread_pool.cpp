@@ -28,7 +28,7 @@ namespace regard::base {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// Number of spins before a worker sleeps: about 20 to 50 microseconds, which is longer than the gap between
+// Number of spins before a worker sleeps, about 20 to 50 microseconds. This is longer than the gap between
 // two consecutive loops of a computation and shorter than a scheduler time slice.
 constexpr int kSpins = 2000;
 
@@ -173,8 +173,7 @@ struct ThreadPool::State {
 
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
   // State of the loop: generation << 17 | open << 16 | number of workers inside. Workers enter only while the
-  // loop is open, and the caller waits only for workers that have entered, not for those that the system has
-  // not scheduled yet.
+  // loop is open; the caller waits only for workers that have entered.
   alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked

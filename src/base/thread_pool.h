@@ -65,9 +65,9 @@ class ThreadPool {
   // memory of that worker.
   int current_worker() const noexcept;
 
-  // Return the scratch memory of `worker`: at least `bytes`, aligned to 64 bytes, with undefined content
-  // after every call, so request all needed regions in one call. The memory is kept between loops and only
-  // grows; outside of a body the caller must hold take_turn(), and may then pass any worker. Throws
+  // Return the scratch memory of `worker`: at least `bytes`, aligned to 64 bytes. Each call makes the content
+  // undefined, so request all needed regions in one call. Outside of a body, any worker is allowed, but the
+  // caller must hold the lock of take_turn(). The memory is kept between loops and only grows. Throws
   // resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
   // call scratch() for every worker, so that no task allocates memory
@@ -77,7 +77,7 @@ class ThreadPool {
   using Call = void (*)(void* context, std::int64_t task, int worker);
   void run(std::int64_t tasks, Call call, void* context);
   void wait_or_give_up() const;
-  void go_on_alone();  // give the pool a state without workers, in the child of a fork()
+  void go_on_alone();  // replace the state by one without workers, in the child of a fork()
   struct State;
   struct Pools;
   std::unique_ptr<State> state_;

@@ -72,8 +72,8 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Return true for case-ignorable code points (marks, format characters and others), which the rule for the
-// final sigma skips.
+// Return true for case-ignorable code points (marks, format characters and others). The rule Final_Sigma
+// skips them.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:

@@ -67,9 +67,10 @@ bool is_space(char32_t code_point) noexcept;
 // results are views into `text`; concatenated they equal `text`.
 std::vector<std::string_view> graphemes(std::string_view text);
 
-// Return the width of the cluster or text in terminal cells. Wide East Asian letters, emoji and flags have
-// the width 2, combining marks and control characters 0, and each other visible code point 1. So each
-// consonant of a Devanagari conjunct takes one cell, as in terminals that add up the widths of code points.
+// Return the width of the cluster or text in terminal cells. The width is 2 for wide East Asian letters,
+// emoji and flags, 0 for combining marks and control characters, and 1 for each other visible code point. So
+// each consonant of a Devanagari conjunct takes one cell, as in terminals that add up the widths of code
+// points.
 int cluster_width(std::string_view cluster) noexcept;
 int width(std::string_view text);
 

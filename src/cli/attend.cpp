@@ -60,10 +60,9 @@ constexpr const char* kFooter =
     "For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
     "--html shows the attention over the spectrogram.";
 
-// Return the attention maps of --kind (default: usual_kind(model)) to draw on the terminal or in --svg: those
-// that --layer and --head name or, if neither is given, the one with the highest score
-// (HeadSummary::telling). If only one of the two is given, the map with the highest score is selected for
-// each given layer or head.
+// Return the maps of --kind (default: usual_kind(model)) to draw. With --layer and --head, return all of
+// these maps; with only one of the two, return the map with the highest score (HeadSummary::telling) per
+// layer or head. With neither, return one map; with --all, return every map.
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

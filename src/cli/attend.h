@@ -20,18 +20,19 @@ struct AttendOptions : ViewOptions {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
 
-// Throw usage if an option for text models is given. `reads` is the input that the model expects instead, for
-// the error message: "images" or "sound".
+// Throw usage if an option for text models is given. `reads` is the input of the model ("images" or "sound"),
+// for the error message.
 void require_no_text_options(const AttendOptions& options, const char* reads);
 
 // Throw usage if --beam is given but the model generates no text (`generates` is false).
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind);
 
-// Tokenise the text with the model's tokenizer and with those of --tokenizer, and add the tokens to `view`.
+// Tokenise the text with the model's tokenizer and with each tokenizer of --tokenizer, and add the tokens to
+// `view`.
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
-// Add the data that only the HTML page shows: the results with one head ablated at a time, for the heads with
-// the highest scores (--what-if), and the attention weights for the text given with --compare.
+// Add the data that only the HTML page shows. --what-if: results with one head ablated at a time, for the
+// heads with the highest scores; --compare: attention weights for another text.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 

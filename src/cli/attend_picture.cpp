@@ -26,8 +26,7 @@
 namespace regard::cli {
 namespace {
 
-// Return the maps to draw: those that the options name. Default: all heads of the last layer of
-// usual_kind(model).
+// Return the maps that the options select. Default: all heads of the last layer of usual_kind(model).
 std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOptions& options,
                                        ModelKind model) {
   if (options.all) return view.maps;

@@ -64,8 +64,8 @@ void print_map(const inspect::View& view, const inspect::Map& map) {
         largest(std::span(map.weights).subspan(static_cast<std::size_t>(row) * columns, columns), names));
 }
 
-// Print the attention maps that the options select. Default: the map with the highest HeadSummary::telling
-// among those of kind usual_kind(model).
+// Print the attention maps that the options select. Default: the map of kind usual_kind(model) with the
+// highest score (HeadSummary::telling).
 void print_maps(const inspect::View& view, const AttendOptions& options, ModelKind model) {
   const inspect::Kind kind = options.kind.empty() ? usual_kind(model) : *inspect::kind_of(options.kind);
   const bool named = options.all || !options.layers.empty() || !options.heads.empty() || options.average;

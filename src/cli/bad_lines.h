@@ -1,6 +1,5 @@
-// --skip-bad: write an empty result for each line that cannot be read, so that line n of the results still
-// belongs to line n of the input, and report the number of such lines. Default: the first such line is an
-// error.
+// --skip-bad: write an empty result for each line that cannot be read, and report the number of these lines.
+// Line n of the results still belongs to line n of the input. Default: the first such line is an error.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class BadLines {
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
   // Throw bad_file if the line that the reader returned last is not UTF-8.
   static void check(const LineReader& reader);
-  // Return whether the line that caused `error` is skipped, and count it if so. Only errors of kind bad_file
+  // Return true if the line that caused `error` is skipped, and count the line. Only errors of kind bad_file
   // and invalid_input are skipped, and only with --skip-bad.
   bool skips(const Error& error);
   // Print the number of skipped lines to stderr, unless it is zero or `quiet` is set.

@@ -143,15 +143,15 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Return the bandwidth at which a decoding step reads the weights (`bytes`), as a fraction of the memory read
+// Return the bandwidth of reading the weights (`bytes`) in a decoding step, divided by the memory read
 // bandwidth `read_gb_s`. The time of a step is the median of the steps from index `first` on.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;
 }
 
-// Repeat the measurement. With --beside-read, alternate it with memory reads and return the share_of_read()
-// of each repetition; otherwise return an empty list.
+// Repeat the measurement. With --beside-read, measure the memory bandwidth around each repetition and return
+// the share_of_read() of each repetition; otherwise return an empty list.
 std::vector<double> measure(Decoding& decoding, const DecodeBenchRequest& request, double bytes,
                             ThreadPool& pool, Measured& measured) {
   constexpr std::size_t kFewest = 10;

@@ -1,6 +1,5 @@
-// regard bench study: cost of a capture, compared with a forward pass without it, and of a head sweep,
-// compared with an ordinary forward pass that computes the same metric and with one evaluation of the loss by
-// inspect::loss_of().
+// regard bench study: cost of a capture relative to a plain forward pass, and cost of a head sweep. The sweep
+// is compared with an ordinary pass that computes the same metric, and with one call of inspect::loss_of().
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -39,8 +38,8 @@ std::vector<std::int32_t> random_ids(Network& model, std::int64_t count, RandomS
   return ids;
 }
 
-// Return sentences of random tokens, in which the label of each token but the last is the next token. If
-// request.predictions is not 0, all but the last request.predictions of these labels are kIgnoredLabel.
+// Return sentences of random tokens; the label of each token is the next token. Only the last
+// request.predictions labels of a sentence are kept (0: all); the other labels are kIgnoredLabel.
 std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBenchRequest& request,
                                                    RandomStream& random) {
   std::vector<inspect::StudyExample> examples;
@@ -155,8 +154,8 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
                     [&] { inspect::loss_of(batches, globals.pool(), nullptr); },
                     [&] { inspect::sweep_heads(model, globals.pool(), examples, options); }},
                    request.rounds);
-  // Extrapolate to all heads: the sweep's pass over the whole model counts once, and the time of the measured
-  // heads is scaled to the number of all heads.
+  // Extrapolate to all heads: count the sweep's pass over the whole model once, and scale the remaining time
+  // from the measured heads to all heads.
   const double forward = timings[0].processor_ms, own = timings[1].processor_ms;
   const double heads = static_cast<double>(all.size()), measured = static_cast<double>(options.heads.size());
   const double sweep = own + (timings[2].processor_ms - own) * heads / measured;

@@ -64,7 +64,7 @@ class ClassifyVerb : public TaskVerb<ClassifyRequest> {
   }
 
  private:
-  // Classify the files named on the command line, or those in a list of files.
+  // Classify the files named on the command line, or the files in a list of files.
   void run_files(bool (*is_input)(const std::filesystem::path&),
                  const std::function<void(const std::string&)>& process) {
     if (classify_named_files(request_, is_input, process))

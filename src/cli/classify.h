@@ -28,7 +28,7 @@ struct ClassifyRequest {
   std::optional<tasks::Scores> wanted_scores() const;
 };
 
-// If there are several files or `is_input` accepts the only one, call `classify` for each file and return
+// If there are several files, or `is_input` accepts the only file, call `classify` for each file and return
 // true. Otherwise return false: the only file is "-" or a list of files, one per line.
 bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
                           const std::function<void(const std::string&)>& classify);

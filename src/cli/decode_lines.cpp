@@ -77,7 +77,7 @@ class LineDecoder : public infer::Listener {
   static constexpr int kPartBits = 24;
   static constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
 
-  // A whole line or, with --sentences, one sentence of it.
+  // A line; with --sentences, one sentence of a line.
   struct Part {
     std::string space;  // white space after this text in the line
     std::vector<std::int32_t> prompt;
@@ -184,8 +184,8 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // Return true if line ends in results are not escaped: the input was typed on a terminal or is a single
-  // line, so that line numbers of the output need not match those of the input.
+  // Return true if line ends in results are not escaped, because the input was typed on a terminal or is a
+  // single line. Line numbers of the output need not match the line numbers of the input then.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }

@@ -21,7 +21,7 @@ struct DecodingOptions {
   bool sentences = false;          // decode each sentence of a line separately
   // write an empty result for a line that cannot be read, instead of ending with an error
   bool skip_bad = false;
-  // do not escape line ends as \n and \r in the result of a line typed on a terminal or of the only line
+  // do not escape line ends as \n and \r in a result if the line was typed on a terminal or is the only line
   bool single_as_is = false;
   std::string before;  // text prepended to each source
 };
@@ -40,10 +40,9 @@ infer::SearchOptions search_of(const DecodingOptions& options, const infer::Load
 // Return model.read(text, truncate). Add the location `place` to its errors.
 ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
-// Decode the lines of options.input as they arrive, several at a time if available, and write the results to
-// options.output in input order: one line per input line or, with --n-best in plain text, per hypothesis.
-// Throws the error of the first line that cannot be decoded, after the results of the lines before it are
-// written, unless options.skip_bad is set.
+// Decode the lines of options.input as they arrive, and write the results to options.output in input order:
+// one line per input line, or per hypothesis with --n-best in plain text. If a line cannot be decoded and
+// options.skip_bad is not set, the results of the lines before it are written and its error is thrown.
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals);
 

@@ -217,7 +217,7 @@ class EmbedVerb {
   std::unique_ptr<VectorSource> source_;
   // applies --ablate, --intervene and --attend to the local model; empty if the model is on a server
   std::optional<ModelProbes> probes_;
-  // inputs that were read but whose vectors are not computed yet; waiting_ contains their texts
+  // inputs that were read and have no vectors yet; waiting_ contains their texts
   std::vector<tasks::Input> inputs_;
   std::vector<std::string> waiting_, texts_;
   std::vector<float> all_;  // vectors [line_, size] if request_.collects()

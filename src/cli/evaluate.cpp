@@ -146,8 +146,8 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
-// Call run(probe), where `probe` applies --ablate and --intervene, and return the result of run() with the
-// values of these options added to its `facts`. Prints a warning for each intervention that changed nothing.
+// Call run(probe), where `probe` applies --ablate and --intervene. Return its result with the values of these
+// options added to the facts. Prints a warning for each intervention that changed nothing.
 template <class Run>
 evaluate::Evaluation evaluate_changed(const EvaluateOptions& options, const infer::LoadedModel& model,
                                       ThreadPool& pool, const Run& run) {

@@ -9,9 +9,9 @@ namespace regard::cli {
 
 Json to_json(const evaluate::Evaluation& evaluation);
 
-// Write each row as one line of a file, whose suffix selects the format: a JSON object (.jsonl); FILE:LINE,
-// input, expected output and output, separated by tabs (.tsv); otherwise only the output. Line ends and, in
-// TSV, tabs are escaped.
+// Write each row as one line of a file; line ends and, in TSV, tabs are escaped. The suffix selects the
+// format: a JSON object (.jsonl); FILE:LINE, input, expected output and output (.tsv); otherwise only the
+// output.
 void write_rows(const std::string& path, const evaluate::Evaluation& evaluation);
 
 struct ComparisonOutput {

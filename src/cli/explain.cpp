@@ -100,7 +100,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input, const st
   print_query(steps, *query, tokens, request.full);
 }
 
-// Return a sentence that compares the attention weights of the explanation with those of the model.
+// Return a sentence that compares the explanation's attention weights with the model's attention weights.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;

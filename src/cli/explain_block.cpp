@@ -40,7 +40,7 @@ class LayerProbe : public Probe {
     return find(fmt::format("{}.{}.{}", side, layer_, what));
   }
   const Tensor* input(const std::string& side) const { return find(input_of(side)); }
-  // Return the number of layers of the encoder or of the decoder, whichever has more.
+  // Return the larger number of layers of encoder and decoder.
   std::int64_t layers() const { return layers_; }
 
  private:
@@ -121,7 +121,7 @@ class BlockText {
         fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, token_row_text(row), length_of(row));
   }
 
-  // Print the norm (x − μ) / √(σ² + ε) of the residual sum so far. `used` is the input of the branch, after
+  // Append the norm (x − μ) / √(σ² + ε) of the residual sum so far. `used` is the input of the branch, after
   // gain and bias.
   void norm(const std::optional<TokenRow>& used) {
     double mean = 0, variance = 0;
@@ -142,8 +142,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Print the last residual sum of a post-norm layer as a formula without numbers, because no probe point
-  // reports LN(x), the output of the preceding layer norm with gain and bias.
+  // Append the last residual sum of a post-norm layer as a formula without numbers. No probe point reports
+  // LN(x), the output of the preceding layer norm with gain and bias.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");
@@ -162,7 +162,7 @@ class BlockText {
     add(output, "residual: x + a");
   }
 
-  // Print the three largest attention weights of each head.
+  // Append the three largest attention weights of each of the first eight heads.
   void weights(const std::string& name) {
     const Tensor* all = probe_.at(side_.name, name + ".weights");
     if (all == nullptr || all->shape().rank() != 3) return;

@@ -9,9 +9,9 @@
 
 namespace regard::cli {
 
-// Describe the effect of softmax(X Xᵀ) X, where X is input.vectors, on the token `query` or, without it, on
-// the first four tokens that vectors::shipped_vectors() contains: the cosines with the other words and the
-// nearest words, before and after. Returns "" for a text of one token or if there is no such token.
+// Describe how softmax(X Xᵀ) X changes the word vectors X (input.vectors): cosines with the other words, and
+// nearest words, before and after. The described words are `query` or, by default, the first four tokens in
+// vectors::shipped_vectors(). Returns "" for a text of one token or if there is no such token.
 std::string pull_text(const ExplainInput& input, std::optional<std::int64_t> query, ThreadPool& pool);
 
 }  // namespace regard::cli

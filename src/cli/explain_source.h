@@ -1,6 +1,6 @@
-// Input of `regard explain`: tokens (the words and punctuation of a text, or the tokens of a tokenizer) and
-// their vectors (built into the program, loaded from a file, or invented). With --model, both come from one
-// attention head of a model.
+// Input of `regard explain`: tokens and their vectors. Tokens are words and punctuation, or the tokens of a
+// tokenizer; vectors are built into the program, loaded from a file, or invented. With --model, both come
+// from one attention head of a model.
 #pragma once
 
 #include <string>
@@ -20,21 +20,21 @@ struct ExplainSource {
 struct Explained {
   ExplainInput input;
   ExplainOptions options;
-  bool shipped = false;  // true if the vectors are those of vectors::shipped_vectors()
+  bool shipped = false;  // true if the vectors come from vectors::shipped_vectors()
   Tensor model_weights;  // attention weights computed by the model, for comparison; undefined without a model
 };
 
 // Maximum number of tokens of a text. The score matrix has the square of this number of elements.
 constexpr std::int64_t kMostExplained = 2048;
 
-// Throws invalid_input if the text has no tokens or more than kMostExplained; usage if --model is combined
-// with another source of vectors, or if the model has no such layer or head; and the errors of the file
-// readers.
+// Throws invalid_input if the text has no tokens or more than kMostExplained. Throws usage if --model is
+// combined with another source of vectors, or if the model has no such layer or head. Also throws the errors
+// of the file readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
-// Return the index of the first token equal to `wanted`, or, if there is none, of the first token that
-// differs from `wanted` only in case and in punctuation at both ends. If there is no such token either,
-// `wanted` is parsed as an index. Throws usage if it is not an index.
+// Return the index of the first token equal to `wanted`. If there is none, ignore case, punctuation at both
+// ends and a tokenizer's mark of a space. If no token matches, parse `wanted` as an index; throws usage if it
+// is not an index.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

@@ -29,8 +29,8 @@ struct GenerateOptions {
   ServerOptions server;
 };
 
-// Write a continuation token by token, without the text that later tokens may still change (incomplete
-// characters, possible stop strings). With a beam, write everything at the end.
+// Writes a continuation token by token, without the text that later tokens may still change (incomplete
+// characters, possible stop strings). With beam search, writes everything at the end.
 class TextStreamer : public infer::Listener {
  public:
   TextStreamer(const infer::LoadedModel& model, const infer::SearchOptions& search,
@@ -39,8 +39,8 @@ class TextStreamer : public infer::Listener {
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
-  // Write the rest of the text; with a beam, this is the whole text. Without a beam, it includes the last
-  // token, for which token() is not called.
+  // Write the rest of the text, which includes the last token: token() is not called for it. With beam
+  // search, this is the whole text.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
     show(stream_.finish(hypotheses.at(0)) + "\n");
     written_ = std::move(hypotheses[0].tokens);
@@ -109,9 +109,9 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (stop_signal() == 0) output.finish();
 }
 
-// Return the conversation of --chat as a JSON list of messages, preceded by the --system message. --chat is
-// the conversation itself, the name of a ".json" file or "-" for standard input; the conversation is a JSON
-// list of messages or the text of one user message.
+// Return the conversation of --chat as a JSON list of messages, preceded by the --system message. --chat is a
+// conversation, the name of a ".json" file or "-" for standard input. A conversation is a JSON list of
+// messages or the text of one user message.
 Json conversation_of(const GenerateOptions& options) {
   std::string text = *options.chat;
   std::string name = "the conversation";

@@ -75,8 +75,7 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
-// Return the error kind that the body of a response with status 4xx names. A response from a proxy names no
-// kind.
+// Return the error kind in the body of a response with status 4xx. The response of a proxy contains no kind.
 ErrorKind kind_of(int status, const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("kind"))

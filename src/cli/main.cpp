@@ -69,7 +69,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 // Parse the arguments and run the command. If a text is too long and the command has --truncate, add this
-// option to the error's remedy; the library does not know the options.
+// option to the error's remedy, because the library's messages do not contain options.
 void run_verb(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

@@ -1,5 +1,5 @@
-// Bandwidth of a sequential memory read by all threads. It limits the speed of a decoding step, which reads
-// all weights.
+// Bandwidth of a sequential memory read by all threads. This bandwidth limits the speed of a decoding step,
+// because a step reads all weights.
 #pragma once
 
 #include <algorithm>

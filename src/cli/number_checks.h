@@ -1,12 +1,12 @@
-// Range checks of numbers on the command line. They replace CLI11's own, whose error messages print the
-// largest double.
+// Range checks of numbers on the command line. They replace the checks of CLI11, because its error messages
+// print the largest double.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace regard::cli {
 
-CLI::Validator positive();  // above zero
+CLI::Validator positive();  // accepts numbers above 0
 // accepts 0 and above; also needed for unsigned options, where -1 would wrap around
 CLI::Validator not_negative();
 

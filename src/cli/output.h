@@ -9,9 +9,9 @@
 
 namespace regard::cli {
 
-// Call this first: it opens closed standard streams on /dev/null, so that no file opened later gets the
-// descriptor 0, 1 or 2; using a closed standard input or output still fails with EBADF. Ignores SIGPIPE and
-// SIGXFSZ: a write to a closed pipe fails with EPIPE, and one beyond the file size limit (ulimit -f) with
+// Call this first. Closed standard streams are opened on /dev/null, so that no file opened later gets the
+// descriptor 0, 1 or 2; using a closed standard input or output still fails with EBADF. SIGPIPE and SIGXFSZ
+// are ignored: a write to a closed pipe fails with EPIPE, a write beyond the file size limit (ulimit -f) with
 // EFBIG.
 void prepare_standard_streams();
 
@@ -19,8 +19,8 @@ void prepare_standard_streams();
 // stop signal interrupted the write.
 void write_result(std::string_view text);
 void flush_results();
-// Call this last. Flushes and closes standard output. Throws the errors of write_result(), including those of
-// earlier writes.
+// Call this last. Flushes and closes standard output. Throws the errors of write_result(), including the
+// errors of earlier writes.
 void finish_results();
 
 // Terminate the process with SIGPIPE, like a program that does not handle it.
@@ -33,8 +33,8 @@ void print_result(fmt::format_string<Values...> format, Values&&... values) {
   write_result(fmt::format(format, std::forward<Values>(values)...));
 }
 
-// Print a warning, if there is one. -q suppresses progress, not warnings: they change what a result means,
-// for example when a checkpoint is damaged and another one is used.
+// Print a warning, if there is one. -q does not suppress warnings, because a warning changes the meaning of a
+// result: for example, a checkpoint is damaged and another one is used.
 void print_warning(std::string_view warning) noexcept;
 
 template <class... Values>

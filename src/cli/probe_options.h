@@ -37,8 +37,8 @@ void warn_of_unused(const inspect::EditedPass* edits);
 
 class ModelProbes {
  public:
-  // `model` must outlive the object. Throws usage if --ablate or --intervene is malformed or names a head,
-  // layer or probe point that the model does not have, and io if the --attend file cannot be written.
+  // `model` must outlive the object. Throws usage if --ablate or --intervene is malformed, or if the model
+  // does not have the head, layer or probe point. Throws io if the --attend file cannot be written.
   ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool);
 
   // Return the probe that ablates heads and applies interventions; null if there are none. This object owns

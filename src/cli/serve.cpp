@@ -117,7 +117,7 @@ void configure_malloc() {
 }
 
 // Return freed memory to the system. glibc keeps the pages of freed blocks that lie between blocks in use,
-// for example those of a large response.
+// for example the pages of a large response.
 void return_freed_memory() {
 #if defined(M_ARENA_MAX)
   ::malloc_trim(0);

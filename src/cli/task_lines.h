@@ -17,13 +17,13 @@ struct LineWork {
   std::function<std::int64_t(std::string& line)> take;
   // Function that runs the lines read since the last call and writes their results.
   std::function<void()> run;
-  // Function that writes the result of a skipped line. Called after the results of the lines before it have
+  // Function that writes the result of a skipped line. Called after the results of the preceding lines have
   // been written.
   std::function<void(const Error& error)> skip;
 };
 
 // Process the lines of `input`, a path or "-" (see LineReader), until the end of the input or a stop signal.
-// If take() throws and bad_lines does not skip the line, the results of the lines before it are written and
+// If take() throws and bad_lines does not skip the line, the results of the preceding lines are written and
 // the error is rethrown.
 void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines);
 

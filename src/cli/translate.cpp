@@ -21,7 +21,7 @@ bool translates(const std::string& task) {
   return task.starts_with("translation");
 }
 
-// Throw usage if the model folder names translation tasks and neither --task nor --prefix is given.
+// Throw usage if the model folder lists translation tasks and both --task and --prefix are missing.
 void check_task(const infer::LoadedModel& model, const TranslateOptions& options) {
   if (!options.task.empty() || options.prefix) return;
   if (std::none_of(model.tasks.begin(), model.tasks.end(), translates)) return;

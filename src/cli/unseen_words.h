@@ -22,8 +22,8 @@ class UnseenWords {
     std::vector<std::string> unseen;      // words that occur in no training sentence
     std::vector<std::string> other_case;  // words that occur only with other capitalisation
   };
-  // Return the unseen words of `text`, and print those not printed before to stderr, at most 20 over all
-  // calls. A hint is printed the first time for each of the two lists.
+  // Return both lists for `text`. Words not printed before are printed to stderr, at most 20 over all calls;
+  // the first words of each list are followed by a hint.
   Report of(const std::string& text);
 
  private:
@@ -31,7 +31,7 @@ class UnseenWords {
 
   std::optional<infer::TrainingWords> words_;
   const text::Tokenizer& tokenizer_;
-  bool quiet_;                               // print nothing
+  bool quiet_;                               // if true, print nothing
   std::unordered_set<std::string> printed_;  // words printed so far
   std::unordered_set<std::string> hints_;    // hints printed so far
 };

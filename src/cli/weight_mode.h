@@ -7,8 +7,8 @@
 
 namespace regard::cli {
 
-// Throws usage if `--precision bf16` is given and the processor has no bf16 instructions that are faster
-// than f32.
+// Throws usage if `--precision bf16` is given and the processor has no bf16 instructions that are faster than
+// its f32 instructions.
 inline WeightMode weight_mode(const Globals& globals) {
   if (globals.bf16) kernels::require_bf16("--precision bf16");
   return globals.bf16 ? WeightMode::bf16 : globals.int8 ? WeightMode::int8 : WeightMode::stored;
