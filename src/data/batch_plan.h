@@ -43,8 +43,8 @@ class EpochPlan {
   std::vector<std::size_t> offsets_{0};
 };
 
-// Size in tokens of the regions from which windows are drawn if a source (in random_windows()) or a stream
-// (in WindowPlan) has more tokens than this.
+// Size of a region in tokens. random_windows() draws from one region of a larger source, and WindowPlan
+// shuffles a larger stream region by region.
 constexpr std::int64_t kRegion = std::int64_t{1} << 27;
 // number of successive batches for which random_windows() uses the same region of each source
 constexpr std::uint64_t kRegionBatches = 4096;
@@ -61,8 +61,7 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
 // parts of the stream.
 class WindowPlan {
  public:
-  // `sources` are ranges of tokens. The mean number of times that the plan contains a window is the weight of
-  // the source in which the window starts.
+  // `sources` are ranges of tokens. A window that starts in a source with weight w occurs w times on average.
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch,
             std::span<const WeightedSource> sources = {});
   std::span<const std::int64_t> starts() const { return starts_; }

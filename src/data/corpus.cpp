@@ -74,8 +74,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Return the size in bytes of the next block in the buffer: up to the last line end or, for a long line if
-// faulty lines are not skipped, up to the last complete character. Return 0 if more text must be read first.
+// Return the size in bytes of the next block in the buffer, which ends at the last line end. A long line is
+// split after a complete character, unless faulty lines are skipped. Return 0 if more text must be read.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;
@@ -117,7 +117,7 @@ bool TextReader::next(std::string& piece) {
   while (piece.empty()) {
     std::size_t end = 0;
     while (end == 0) {
-      // true if the next file must be opened
+      // true if no file is open, or the current file has been read to its end
       const bool whole = !stream_ || !stream_->read(buffer_);
       if (!whole && at_start_ && buffer_.size() < kByteOrderMark.size()) continue;
       if (at_start_ && buffer_.starts_with(kByteOrderMark)) buffer_.erase(0, kByteOrderMark.size());

@@ -19,9 +19,9 @@ struct DataFiles {
 // Return options with the files, columns and header of `data`, and with empty lines skipped.
 TableOptions table_options(const DataFiles& data);
 
-// Open the table of a task that accepts the lists of columns in `usual`; the number of columns, or of
-// line-aligned files, must be the length of one of them. Default columns: for jsonl, the names in usual[0];
-// for other tables, the first usual[0].size() columns.
+// Open the table of a task. Each list in `usual` names the columns of one accepted form of the table.
+// Default columns: for jsonl, the names in usual[0]; for other tables, the first usual[0].size() columns.
+// Throws usage if the number of columns (or of line-aligned files) is not the length of a list in `usual`.
 TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual);
 
 }  // namespace regard::data

@@ -30,8 +30,8 @@ class FieldReader {
   std::int64_t line() const { return line_; }  // first line of the last record, from 1
   bool valid() const { return valid_; }        // true if the last record is UTF-8
   bool blank() const { return blank_; }        // true if the last record is an empty line
-  // Return the number (from 1) of the first field with text after its closing quotation mark, in the last
-  // record; 0 if there is no such field.
+  // Return the number (from 1) of the first malformed field in the last record; 0 if there is none. A field
+  // is malformed if text follows its closing quotation mark.
   std::size_t malformed_field() const { return malformed_field_; }
 
  private:

@@ -56,9 +56,9 @@ class FeatureCacheWriter {
   std::unique_ptr<AtomicFile> values_, offsets_;
 };
 
-// Open a cache of `sounds` sounds and verify it, which reads all of its files. Returns nullopt, and sets
-// `fault` to the reason, if the cache has another key or is damaged; returns nullopt and an empty `fault` if
-// the folder does not exist.
+// Open a cache of `sounds` sounds, read all of its files and verify them. If the folder does not exist,
+// return nullopt and clear `fault`. If the cache has another key or is damaged, return nullopt and set
+// `fault` to the reason.
 std::optional<FeatureStore> open_feature_cache(const std::filesystem::path& folder, std::uint64_t key,
                                                std::int64_t columns, std::size_t sounds, std::string& fault);
 

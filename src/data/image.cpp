@@ -41,8 +41,8 @@ const char* known_format(std::string_view bytes) {
   return bytes.empty() ? "an empty file" : nullptr;
 }
 
-// Reads decimal numbers, separated by white space and comments: those of a PNM header, and the pixels of a
-// plain PNM file.
+// Reads the decimal numbers of a PNM header and the pixels of a plain PNM file. Numbers are separated by
+// white space and comments.
 class PnmReader {
  public:
   PnmReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}

@@ -45,8 +45,8 @@ Image read_one_image(const std::filesystem::path& path);
 // other file as a list of paths of images, one per line.
 bool looks_like_image(const std::filesystem::path& path);
 
-// Return true if `text` ends in the file extension of an image (the file need not exist), or if it is the
-// path, relative to `folder`, of a file that looks_like_image() accepts.
+// Return true if `text` names an image, by one of two rules: `text` ends in the file extension of an image
+// format (the file need not exist), or looks_like_image() accepts the file folder / text.
 bool names_image(const std::string& text, const std::filesystem::path& folder);
 
 // Each function decodes one format. `bytes` is the content of the whole file, `file` its name for messages.

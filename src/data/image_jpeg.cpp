@@ -74,7 +74,8 @@ int orientation_of(const Reader& reader) {
   return 1;
 }
 
-// Convert one row of inverted CMYK, which Adobe's programs write, to RGB, with the same rounding as Pillow.
+// Convert one row of inverted CMYK to RGB, with the same rounding as Pillow. Adobe's programs write inverted
+// CMYK.
 void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
   for (JDIMENSION x = 0; x < width; ++x, cmyk += 4, rgb += 3)
     for (int colour = 0; colour < 3; ++colour) {

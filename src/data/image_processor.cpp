@@ -88,7 +88,8 @@ class Reader {
 
 enum class ProcessorClass { vit, deit, clip, siglip };
 
-// `name` is the name of a class such as "CLIPImageProcessorFast" or "CLIPFeatureExtractor", or a model_type.
+// Return the class for the name of a transformers class, such as "CLIPImageProcessorFast", or for a
+// model_type, such as "clip".
 ProcessorClass class_named(std::string name) {
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };

@@ -1,4 +1,4 @@
-// WebP decoding with libwebp. Transparency is dropped, as by Pillow's convert("RGB").
+// WebP decoding with libwebp. Transparency is dropped, as in Pillow's convert("RGB").
 #include "data/image.h"
 #include "data/orientation.h"
 #include "regard/error.h"

@@ -20,8 +20,8 @@ double kaldi_mel(double hertz) {
   return 1127.0 * std::log(1.0 + hertz / 700.0);
 }
 
-// Return triangular filters with the corners `points` [bins + 2], sampled at `positions` [count], the
-// frequencies of the transform's bins. Points and positions have the same unit (Hz or mel).
+// Return triangular filters with the corners `points` [bins + 2], sampled at the frequencies `positions`
+// [count] of the transform's bins. Points and positions have the same unit (Hz or mel).
 MelFilters triangles(const std::vector<double>& points, const std::vector<double>& positions,
                      bool constant_area) {
   MelFilters all;

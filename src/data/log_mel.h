@@ -42,9 +42,9 @@ class LogMel {
     return samples < window() ? 0 : (samples - window()) / hop_ + 1;
   }
 
-  // Compute frames in parallel, where frame f covers samples [f · hop, f · hop + window), and write the
-  // logarithms of the energies to `to` [frames, bins]. `samples` has at least window + (frames − 1) · hop
-  // elements; the results are bit-identical for any number of threads.
+  // Write the logarithms of the energies to `to` [frames, bins], computed in parallel. Frame f covers samples
+  // [f · hop, f · hop + window), so `samples` has at least window + (frames − 1) · hop elements. Results are
+  // bit-identical for any number of threads.
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
 
  private:

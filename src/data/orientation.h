@@ -7,7 +7,7 @@
 
 namespace regard::data {
 
-// Return the value, 1 to 8, of the tag Orientation (0x0112) of EXIF data: a TIFF structure, with or without a
+// Return the tag Orientation (0x0112) of EXIF data, 1 to 8. EXIF data is a TIFF structure, with or without a
 // preceding "Exif\0\0". Returns 1 (unmodified) if there is no such tag or the data is damaged.
 int orientation_of(std::string_view exif);
 

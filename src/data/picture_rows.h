@@ -36,7 +36,7 @@ struct PictureRows {
 // Read the rows of table.files, in the order of the files:
 //   folders: every image in FOLDER/LABEL/…, as list_image_folder() does;
 //   files that are not tables: pairs of IDX files, the images and their labels;
-//   tables with highest = 0: two columns, the path of an image, relative to the table's folder, and its text;
+//   tables with highest = 0: the path of an image (relative to the table's folder), and its text;
 //   tables with highest > 0: grey pixels up to `highest` and a label (PixelTable). The label's column is the
 //   one in table.columns. Default: the last column.
 // Image files in folders and in tables of paths are listed, but not read. Throws io and bad_file with file

@@ -25,8 +25,8 @@ std::string aligned_preview(std::span<const PreviewRow> rows, int width = 100);
 // Return a row for aligned_preview() with the tokens of the ids. Ids outside of the vocabulary are shown as
 // "#ID".
 PreviewRow token_row(std::string name, const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
-// Return a row with the names of the labels. A negative label, which the loss ignores, is shown as "·", a
-// label without a name as its number.
+// Return a row with the names of the labels. A label without a name is shown as its number. A negative label,
+// which the loss ignores, is shown as "·".
 PreviewRow label_row(std::string name, std::span<const std::int32_t> labels,
                      const std::vector<std::string>& names = {});
 

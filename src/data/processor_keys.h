@@ -11,14 +11,14 @@
 namespace regard::data {
 
 struct ProcessorKeys {
-  std::string file;  // file and, if the settings are a part of it, name of the part, for messages
+  std::string file;  // name for messages: FILE, or "FILE: PART" if the settings are a part of the file
   Json keys;         // a JSON object
 };
 
-// Return the settings of `part` ("image_processor" or "feature_extractor"): that object of
-// processor_config.json or, if there is none, the content of preprocessor_config.json. transformers reads the
-// files in the same order. Returns no value if the folder has neither. Throws bad_file if the settings are
-// not a JSON object.
+// Return the settings of `part` ("image_processor" or "feature_extractor"). They are the object `part` of
+// processor_config.json. If there is none, they are the content of preprocessor_config.json. transformers
+// reads the files in the same order. Returns no value if the folder has neither. Throws bad_file if the
+// settings are not a JSON object.
 std::optional<ProcessorKeys> read_processor_keys(const std::filesystem::path& folder, const char* part);
 
 // Return the class of the processor, such as "CLIPImageProcessor", from `class_key` or, if that key is

@@ -7,8 +7,8 @@
 namespace regard::data {
 namespace {
 
-// Convert `part`, the encoded question and a part of the text, to a window. The first `asked` tokens that are
-// not special belong to the question.
+// Return the window for `part`, an encoding of the question and a part of the text. The first `asked` tokens
+// that are not special belong to the question.
 QuestionWindow window_of(const text::Encoding& part, std::size_t asked) {
   QuestionWindow window{part.ids, part.type_ids, 0, {}, {}, {}};
   std::size_t plain = 0;

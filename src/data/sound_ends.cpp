@@ -45,7 +45,7 @@ bool states_mp3_frames(std::FILE* file) {
     at = 10 + (octet(id3, 6) << 21 | octet(id3, 7) << 14 | octet(id3, 8) << 7 | octet(id3, 9));
   const std::string frame = bytes_at(file, at, 64);
   if (frame.size() < 64 || octet(frame, 0) != 0xFF || (octet(frame, 1) & 0xE0) != 0xE0) return false;
-  // The name follows the header, the checksum (if there is one) and the side information.
+  // The tag "Xing" or "Info" follows the header, the checksum (if there is one) and the side information.
   const bool first_version = (octet(frame, 1) & 8) != 0, checksum = (octet(frame, 1) & 1) == 0;
   const bool mono = octet(frame, 3) >> 6 == 3;
   const std::size_t side = first_version ? (mono ? 17 : 32) : (mono ? 9 : 17);

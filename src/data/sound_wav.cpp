@@ -1,5 +1,5 @@
 // Decoder of RIFF WAVE ("Multimedia Programming Interface and Data Specifications 1.0", 1991, and the
-// extensible format) and of RF64 (EBU Tech 3306), which has sizes of 64 bits.
+// extensible format) and of RF64 (EBU Tech 3306). RF64 has sizes of 64 bits.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
 
-// Return true if programs write this size when they do not know the real size, for example because they write
-// to a pipe: ffmpeg 0xFFFFFFFF, SoX (rounded down to whole frames) and espeak-ng 0x7FFFF000, arecord
-// 0x7FFFFF00 or 0x80000000.
+// Return true for a size that means "unknown". Programs that write to a pipe use such sizes: ffmpeg
+// 0xFFFFFFFF; espeak-ng 0x7FFFF000; SoX 0x7FFFF000, rounded down to whole frames; arecord 0x7FFFFF00 or
+// 0x80000000.
 bool is_unknown_size(std::uint64_t size) {
   return (size >= 0x7FFFE000 && size <= 0x80000000) || (size >= 0xFFFFF000 && size <= 0xFFFFFFFF);
 }
@@ -187,14 +187,14 @@ class WavSource : public SoundSource {
   }
 
   std::unique_ptr<InputStream> stream_;
-  std::string buffer_;  // bytes of the file; those from begin_ on are not yet consumed
+  std::string buffer_;  // bytes of the file; the bytes from begin_ on are not yet consumed
   std::size_t begin_ = 0;
   std::uint64_t place_ = 0;  // byte offset in the file, for error messages
   bool ended_ = false;
   // size of the current chunk; while samples are read, the number of remaining bytes
   std::uint64_t chunk_size_ = 0;
   std::string chunk_;            // name of the current chunk
-  std::uint64_t long_size_ = 0;  // size of the chunk "data" that the chunk "ds64" of RF64 states; 0: none
+  std::uint64_t long_size_ = 0;  // RF64: size of the chunk "data", read from the chunk "ds64"; 0: none
   bool unknown_size_ = false;
   SoundFormat format_;
   Encoding encoding_;

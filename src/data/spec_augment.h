@@ -23,9 +23,9 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// Return the starts of the spans on an axis of `size` elements: distinct random indices, none if the axis is
-// shorter than a span. Their number is share · size / length, rounded up or down at random, at least
-// spans.least, and at most size / length.
+// Return the starts of the spans on an axis of `size` elements, as distinct random indices. Their number is
+// share · size / length, rounded up or down at random, then limited to [spans.least, size / length]. The list
+// is empty if the axis is shorter than a span.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
 // Draw spans of frames and of bins at random, and set them to 0 in features [frames, bins]. The result is a

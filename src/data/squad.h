@@ -38,8 +38,8 @@ struct QuestionOptions {
   Faulty malformed = Faulty::refuse;
 };
 
-// Read a file: {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers":
-// [{"text", "answer_start"}], "is_impossible"}]}]}]}, or, if its name ends in .jsonl or .ndjson, one
+// Read a file. A JSON file has the form {"data": [{"title", "paragraphs": [{"context", "qas": [{"id",
+// "question", "answers": [{"text", "answer_start"}], "is_impossible"}]}]}]}. A file .jsonl or .ndjson has one
 // question per line: {"id", "title", "context", "question", "answers": {"text": […], "answer_start": […]}}.
 // Compressed files are decompressed. Without "id", the index of the question (from 0) is its id. Throws io,
 // and bad_file with the path to the value ("data[3].paragraphs[0].qas[2]") or the line.

@@ -69,8 +69,8 @@ class TableRow {
   // Return the value of the column: in jsonl, the value itself; in other formats, the text parsed as JSON.
   // Throws bad_file if it is not JSON.
   Json json(std::size_t column) const;
-  // Return the list of strings in the column; in formats other than jsonl, the text split at spaces, without
-  // empty parts.
+  // Return the list of strings in the column. In formats other than jsonl, the text is split at spaces, and
+  // empty parts are removed.
   std::vector<std::string> words(std::size_t column) const;
   // Return the number in the column; text is parsed as a number. Throw bad_file for anything else.
   double number(std::size_t column) const;
@@ -114,8 +114,8 @@ class TableReader {
   // must not be skipped, for line-aligned files of unequal length, and for a missing column in a header.
   bool next(TableRow& row);
 
-  // Return the index in a row of the column `name`. Names are those of the options or, if the options have
-  // none, those of the first header. Throws usage if there is no such column.
+  // Return the index in a row of the column `name`. Column names come from the options. If the options have
+  // none, the names come from the first header. Throws usage if there is no such column.
   std::size_t column(const std::string& name) const;
   // Return the names of all columns in the header of the current file. Empty if the file has no header or no
   // row was read.

@@ -1,5 +1,5 @@
-// Sentences with a label for each word: column files (CoNLL-U; BIO files such as those of CoNLL-2003), and
-// rows of a table with words and labels.
+// Sentences with a label for each word, read from column files (CoNLL-U, CoNLL-2003 and similar formats) or
+// from rows of a table with words and labels.
 #pragma once
 
 #include <memory>
@@ -17,21 +17,20 @@ struct TaggedSentence {
 
 struct TaggedOptions {
   std::vector<std::string> files;
-  // Column numbers from 1, or, for CoNLL-U, names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC).
+  // Column numbers from 1. CoNLL-U also has names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC).
   // Default: FORM and UPOS for CoNLL-U, otherwise the first and the last column.
   std::string word_column{}, tag_column{};
   // In CoNLL-U, lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1)
   // are left out. `automatic` selects conllu if the file's name contains ".conllu", else plain.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
-  // Treatment of sentences with invalid UTF-8, and of malformed ones, in which a line has too few columns.
+  // Treatment of sentences with invalid UTF-8 (bad_utf8) or with a line that has too few columns (malformed).
   // Faulty::skip leaves out the whole sentence.
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };
 
-// Reads column files: one word per line; columns are separated by tabs or, in a line without tabs, by
-// spaces; sentences are separated by empty lines. Sentences that consist of the word -DOCSTART- are left
-// out.
+// Reads column files with one word per line. Columns are separated by tabs, or by spaces in a line without
+// tabs. Sentences are separated by empty lines. Sentences that consist of the word -DOCSTART- are left out.
 class TaggedReader {
  public:
   // Throws usage for an invalid column, io if a file cannot be opened.

@@ -60,9 +60,8 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache and verify it, which reads all of its files. Returns nullopt, and sets `fault` to the reason,
-// if the cache has another key or is damaged; returns nullopt and an empty `fault` if the folder does not
-// exist.
+// Open a cache, read all of its files and verify them. If the folder does not exist, return nullopt and clear
+// `fault`. If the cache has another key or is damaged, return nullopt and set `fault` to the reason.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 

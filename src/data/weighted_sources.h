@@ -22,7 +22,8 @@ struct WeightedSource {
 std::vector<WeightedSource> weighted_sources(std::span<const std::size_t> ends,
                                              std::span<const double> weights);
 
-// The same for examples that are counted by SourceCounter(examples, source_of).
+// Return one source per weight, for `examples` examples. source_of(i) returns the index of the source of
+// example i.
 std::vector<WeightedSource> weighted_sources(std::size_t examples,
                                              const std::function<std::size_t(std::size_t)>& source_of,
                                              std::span<const double> weights);
@@ -50,8 +51,8 @@ class SourceCounter {
   // example i.
   SourceCounter(std::size_t examples, const std::function<std::size_t(std::size_t)>& source_of);
 
-  // Record that `examples` examples have been read, the last of them from the source `source`. Sources are
-  // read in order.
+  // Record that `examples` examples have been read in total, and that the last one is from the source with
+  // index `source`. Sources are read in order.
   void set(std::size_t source, std::size_t examples);
   // Return, for each source, the index after its last example.
   const std::vector<std::size_t>& ends() const { return ends_; }

@@ -28,7 +28,7 @@ bool is_candidate(const Phrase& phrase) {
   return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
 }
 
-// Mark the sentences of the articles, and hold out those for which reveals() returns true.
+// Mark the sentences of articles(), and hold out all sentences for which reveals() returns true.
 void hold_out_articles(std::vector<Phrase>& book) {
   for (Phrase& phrase : book) {
     for (const Article& article : articles()) {

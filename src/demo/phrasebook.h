@@ -34,18 +34,18 @@ struct Phrase {
   std::string hindi;  // Hindi sentence in Devanagari, in Unicode form NFC
   PhraseKind kind = PhraseKind::other;
   bool held_out = false;        // true if the pair is excluded from training
-  bool article = false;         // true for an example sentence of texts about attention; always held out
+  bool article = false;         // true for an example sentence from texts about attention; always held out
   std::vector<WordLink> links;  // word links, sorted; only for words of the lexicon
 };
 
 // Return the links in Pharaoh format, such as "0-1 2p0": "-" for sure links, "p" for possible ones.
 std::string links_text(const Phrase& phrase);
 
-// Return all pairs, always in the same order. No English sentence occurs twice. The example sentences of
-// texts about attention (phrasebook/articles.h) are held out, and with them every sentence that uses their
-// idiom with the same subject and tense. Another pair is held out if a hash of the English sentence selects
-// it and each of its words, English and Hindi, occurs in at least two sentences that are not held out. Built
-// at the first call; safe to call from several threads.
+// Return all pairs, always in the same order. No English sentence occurs twice. Held out are:
+//   - example sentences from texts about attention, and their close variants (phrasebook/articles.h);
+//   - pairs selected by a hash of the English sentence, if each English and Hindi word of the pair occurs in
+//     at least two sentences that are not held out.
+// The phrasebook is built at the first call. Thread-safe.
 const std::vector<Phrase>& phrasebook();
 
 }  // namespace regard::demo

@@ -84,7 +84,7 @@ HostShare share_host(const Ranks& ranks, int threads) {
   const bool known = sched_getaffinity(0, sizeof before, &before) == 0;
   CPU_ZERO(&all);
   for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
-  // Request all cores. The kernel reduces the set to those that exist and that the process may use.
+  // Request all cores. The kernel removes cores that do not exist or that the process may not use.
   const bool widened = known && sched_setaffinity(0, sizeof all, &all) == 0;
   const int cores = usable_cores();
   if (threads == 0) threads = std::max(1, cores / ranks.local_size());

@@ -13,9 +13,9 @@ namespace regard::distributed {
 int launched_processes();
 
 // Load the module ../lib/regard/regard_mpi.so (relative to the program's folder) and join the processes that
-// the launcher started; if launched_processes() is 1, return a run of one process without the module. Throws
-// usage if the module is missing (regard was built without MPI) or cannot be loaded, or if MPI and the
-// launcher report different numbers of processes; throws io if MPI cannot start.
+// the launcher started. If launched_processes() is 1, the module is not loaded, and the run has one process.
+// Throws usage if the module is missing (regard was built without MPI) or cannot be loaded, or if MPI and the
+// launcher report different numbers of processes. Throws io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
 // The threads of a rank, and the physical cores of its host that they may use.
@@ -26,10 +26,10 @@ struct HostShare {
   std::string text() const;  // text such as "1 thread each, bound to 1 core each"
 };
 
-// Choose the number of threads of this rank: `threads` or, if that is 0, the physical cores of this host
-// divided by its number of ranks, at least 1. If the launcher bound the rank to fewer cores than it has
-// threads (Open MPI binds each of two ranks to one core), bind the rank to all cores of the host that the
-// system allows.
+// Choose the number of threads and the cores of this rank.
+//   threads: 0 means the number of physical cores of this host divided by its number of ranks, at least 1.
+// If the launcher bound the rank to fewer cores than threads, bind it to all cores of the host that the
+// system allows. For example, Open MPI binds each of two ranks to one core.
 HostShare share_host(const Ranks& ranks, int threads);
 
 }  // namespace regard::distributed

@@ -1,6 +1,6 @@
-// The transport over MPI, built as a separate module (regard_mpi.so) that launch.cpp loads only if mpirun or
-// srun started the process; a single process needs no MPI library. Only non-blocking point-to-point messages
-// are used.
+// The transport over MPI, built as a separate module (regard_mpi.so). launch.cpp loads the module only if
+// mpirun or srun started the process, so a single process needs no MPI library. Only non-blocking
+// point-to-point messages are used.
 
 // Use only the C interface: the C++ bindings of old versions require another library.
 #define OMPI_SKIP_MPICXX 1

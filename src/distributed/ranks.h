@@ -97,9 +97,9 @@ class Exchange {
 
   // Maximum size of a message in bytes; longer data is split into several messages.
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
-  // Post a message to or from another rank and return its index, or the index of the last message if `data`
-  // is split; empty data is not sent. `data` must stay valid and unmodified until the message has completed;
-  // the messages between two ranks on a channel are matched in the order of posting.
+  // Post a message to or from another rank and return its index. If `data` is split, return the index of the
+  // last message. Empty data is not sent. `data` must stay valid and unmodified until the message has
+  // completed. Messages between two ranks on a channel are matched in the order of posting.
   std::size_t send(int to, std::span<const std::byte> data, Channel channel = Channel::data);
   std::size_t receive(int from, std::span<std::byte> data, Channel channel = Channel::data);
   // Wait until messages `begin` to `end` (exclusive) have completed. The other messages also progress during

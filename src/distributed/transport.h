@@ -9,7 +9,7 @@
 
 namespace regard::distributed {
 
-// Messages with this id or a higher one are notices.
+// Messages with this id or a higher one are the notices of a stop vote (stop_vote.h).
 inline constexpr int kFirstNotice = 1 << 30;
 
 // Messages from one rank to another are matched within a channel, in the order in which both sides posted

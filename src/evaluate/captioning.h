@@ -14,8 +14,9 @@ struct CaptioningOptions {
 };
 
 // Generate a caption for each image with the options of subject.model, and compare it with the reference
-// caption. Metrics: exact_match (the fraction of captions whose words equal those of the reference), BLEU and
-// chrF; data: images with captions, as read_pictures() in evaluate/picture_data.h reads them.
+// caption.
+//   Metrics: exact_match (the fraction of captions with the same words as the reference), BLEU and chrF.
+//   Data: images with captions; see read_pictures() in evaluate/picture_data.h.
 Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                       const CaptioningOptions& options);
 

@@ -57,7 +57,7 @@ double mean_squared_error(std::span<const double> x, std::span<const double> y) 
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels) {
   const auto found = std::find(labels.begin(), labels.end(), label);
   if (found != labels.end()) return static_cast<std::int32_t>(found - labels.begin());
-  // If the names of the labels are numbers, such as "1" to "5", a number of the data is a name.
+  // If the names of the labels are numbers, such as "1" to "5", a number in the data is a name, not an index.
   const bool named_by_numbers = std::any_of(labels.begin(), labels.end(), [](const std::string& name) {
     return parse_number<std::int32_t>(name).has_value();
   });

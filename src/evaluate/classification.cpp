@@ -71,8 +71,8 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
       truth[i * width + static_cast<std::size_t>(
                             placed(texts.rows[i].place(), [&] { return class_named(label, labels); }))] = 1;
   const Tensor scores = classifier.scores(texts.inputs);
-  // right: 1 if all labels of the row are correct; counts: for each label, 1 or 0 for predicted, true, and
-  // both
+  // right [rows, 1]: 1 if all labels of the row are correct. counts [rows, 3 · labels]: for each label,
+  // whether it is predicted, true, and both.
   Table right, counts;
   for (std::size_t i = 0; i < texts.rows.size(); ++i) {
     Json expected = Json::array(), output = Json::array();

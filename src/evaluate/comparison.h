@@ -17,7 +17,7 @@ struct ComparedScore {
 };
 struct DifferentRow {
   std::size_t row = 0;  // index of the row, the same in both evaluations
-  double change = 0;    // score of the row in `second` minus that in `first`; NaN if rows have no scores
+  double change = 0;    // score in `second` minus score in `first`; NaN if rows have no scores
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;

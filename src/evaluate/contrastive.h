@@ -7,9 +7,10 @@
 
 namespace regard::evaluate {
 
-// Evaluate retrieval: recall_at_1, recall_at_5, recall_at_10 and mrr for finding images by their texts, and
-// text_recall_at_1 for finding texts by their images; equal texts count as one candidate. Data: images with
-// descriptions, as read_pictures() in evaluate/picture_data.h reads them.
+// Evaluate retrieval.
+//   Metrics of images retrieved by their texts: recall_at_1, recall_at_5, recall_at_10, mrr.
+//   Metric of texts retrieved by their images: text_recall_at_1. Equal texts count as one candidate.
+//   Data: images with descriptions; see read_pictures() in evaluate/picture_data.h.
 Evaluation contrastive(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data);
 
 }  // namespace regard::evaluate

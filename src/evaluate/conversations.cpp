@@ -16,7 +16,7 @@ struct Rows {
   std::int64_t truncated = 0;      // number of truncated conversations
 };
 
-// `most`: maximum number of tokens of a conversation.
+// Read and encode the conversations. `most`: maximum number of tokens of a conversation.
 Rows read_rows(const train::ChatFormat& format, const DataOptions& data, std::size_t most, bool cut) {
   Rows rows;
   data::TableReader table = open_table(data, {{"messages"}});

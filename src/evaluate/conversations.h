@@ -17,10 +17,11 @@ struct ConversationOptions {
   bool cut = false;  // truncate longer conversations; if false, they are an error
 };
 
-// Compute the perplexity per token that the assistant wrote (train::encode_conversation()) on the
-// conversations of .jsonl files, one list of messages per row (column "messages"); `folder` is the model
-// folder. Throws bad_file with file and line for a row that is not a conversation, and usage if the folder
-// has no chat template.
+// Compute the perplexity of the tokens that the assistant wrote (see train::encode_conversation()).
+//   folder: the model folder.
+//   Data: .jsonl files with one list of messages per row (column "messages").
+// Throws bad_file with file and line for a row that is not a conversation, and usage if the folder has no
+// chat template.
 Evaluation conversations(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                          const ConversationOptions& options);
 

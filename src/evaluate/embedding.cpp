@@ -25,8 +25,8 @@ TextPairs read_pairs(const DataOptions& data) {
       pairs.places.push_back(row.place());
     }
   } catch (Error& error) {
-    // Unless columns are given, a table is read as pairs with scores, so reading a table of queries and
-    // documents throws bad_file.
+    // Without --columns, a table is read as pairs with scores. A table of queries and documents then throws
+    // bad_file, so explain how to read it.
     if (pairs.places.empty() && data.columns.empty() && error.kind() == ErrorKind::bad_file &&
         error.remedy().empty())
       error.remedy("Give --columns with the query and the document, such as 1,2, if there are no scores");

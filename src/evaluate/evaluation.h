@@ -72,7 +72,7 @@ Error nothing_to_evaluate(const DataOptions& data);
 struct Subject {
   infer::LoadedModel& model;
   ThreadPool& pool;
-  Probe* probe = nullptr;  // observes every forward pass and may scale heads; may be null; not owned
+  Probe* probe = nullptr;  // called in every forward pass; may scale attention heads; may be null; not owned
 
   // Return model.options with `probe` added.
   infer::SearchOptions search() const;

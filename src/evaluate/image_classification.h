@@ -7,9 +7,12 @@
 
 namespace regard::evaluate {
 
-// Compute the metrics for one label in evaluate/classification.h on images with labels, as read_pictures() in
-// evaluate/picture_data.h reads them; a label is the name or the number of a class. `folder` is the model
-// folder, with preprocessor_config.json. Throws invalid_input with file and row for an unknown label.
+// Evaluate a classifier of images.
+//   Metrics: the metrics for one label in evaluate/classification.h.
+//   Data: images with labels; see read_pictures() in evaluate/picture_data.h. A label is the name or the
+//     number of a class.
+//   folder: the model folder, with preprocessor_config.json.
+// Throws invalid_input with file and row for an unknown label.
 Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
                                 const DataOptions& data);
 

@@ -8,10 +8,11 @@
 
 namespace regard::evaluate {
 
-// Compute the perplexity of the text of the files per token and, for comparisons between tokenizers, per word
-// and per byte, from the loss of all tokens except the first, in windows of `context` tokens. Context 0 means
-// the model's maximum number of positions, or 1024 if it has no limit. Throws usage if the context is larger
-// than the model's maximum number of positions, or if the text has fewer than two tokens.
+// Compute the perplexity of the text of the files per token, per word and per byte. Perplexities per word and
+// per byte can be compared between tokenizers. The loss is computed in windows of `context` tokens, for all
+// tokens except the first. Context 0 means the model's maximum number of positions, or 1024 if it has no
+// limit. Throws usage if the context is larger than the model's maximum number of positions, or if the text
+// has fewer than two tokens.
 Evaluation language_model(const Subject& subject, const DataOptions& data, std::int64_t context);
 
 struct MaskedOptions {

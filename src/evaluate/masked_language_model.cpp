@@ -18,8 +18,8 @@ struct MaskedText {
   std::vector<std::int32_t> originals;  // original token at each of `places`
 };
 
-// Choose the tokens to mask: the fraction options.share of the tokens that are not special, but at least one
-// if the text has such a token.
+// Mask a random fraction options.share of the tokens that are not special. If the text has such a token, at
+// least one is masked.
 MaskedText masked(tasks::Input input, const infer::LoadedModel& model, std::int32_t mask,
                   const MaskedOptions& options, std::size_t row) {
   std::vector<std::size_t> places;

@@ -71,7 +71,8 @@ void add_entity_scores(const std::vector<std::vector<std::string>>& predicted,
                        const std::vector<std::vector<std::string>>& truth,
                        const TokenClassificationOptions& options, Evaluation& result) {
   const metrics::EntityScores scores = metrics::entity_scores(predicted, truth, options.strict);
-  // words: numbers of correct words and of all words; entities: numbers of predicted, true and correct ones
+  // words [rows, 2]: numbers of correct words and of all words.
+  // entities [rows, 3]: numbers of predicted, true and correct entities.
   Table words, entities;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     words.push_back({static_cast<float>(same(predicted[i], truth[i])), static_cast<float>(truth[i].size())});

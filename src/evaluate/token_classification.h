@@ -20,7 +20,7 @@ struct TokenClassificationOptions {
 //   Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the
 //     columns words and labels, which contain lists of equal length (separated by spaces in TSV and CSV).
 //   Entity scores: computed if `strict` is set or a true label has one of the prefixes "B-", "I-", "E-",
-//     "S-", "L-", "U-"; words without tokens count as wrong.
+//     "S-", "L-", "U-". The predicted label of a word without tokens is "O".
 //   Scores of classification: computed otherwise; an unknown label or a word without tokens throws
 //     invalid_input.
 Evaluation token_classification(const Subject& subject, const DataOptions& data,

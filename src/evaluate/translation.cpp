@@ -59,7 +59,7 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std:
   return ids;
 }
 
-// Token ids of the pairs whose source has tokens, and the row of each.
+// Token ids of the pairs whose source has tokens, and the index of the row of each pair.
 struct EncodedText {
   data::PairStore pairs;
   std::vector<std::size_t> rows;

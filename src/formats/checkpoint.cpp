@@ -280,9 +280,8 @@ void RunFolder::prune(int keep_last, std::span<const std::int64_t> also) const {
   kept.insert(also.begin(), also.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // Loop from the last step to the first. A checkpoint never names a later step as best, so the loop adds the
-  // best step of each kept checkpoint to `kept` before it reaches that step, and removes any other checkpoint
-  // before the one that it names as best.
+  // Loop from the last step to the first, because a checkpoint never names a later step as best. The best
+  // step of each kept checkpoint is therefore added to `kept` before the loop reaches that step.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

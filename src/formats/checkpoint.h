@@ -6,10 +6,11 @@
 //   RUN/latest, RUN/best                       symbolic links to checkpoints/STEP
 //
 // A checkpoint is written into a temporary folder: each file is synced, the manifest last. Then the folder is
-// renamed, its parent synced and the links switched; only then are old checkpoints removed. After a crash or
-// power failure at any time, the run folder therefore opens at the previous or the new checkpoint. The best
-// checkpoint is the one named by "best_step" in the state.json of the latest checkpoint. The link RUN/best is
-// a convenience for users; it is read only if no state.json names a checkpoint.
+// renamed, its parent is synced and the links are switched. Old checkpoints are removed last. After a crash
+// or power failure at any time, the run folder therefore opens at the previous or the new checkpoint.
+//
+// The key "best_step" in the state.json of the latest checkpoint names the best checkpoint. The link RUN/best
+// is a convenience for users; it is read only if no state.json names a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ class RunFolder {
   // Return true if the folder is a run folder: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
-  // Throw usage unless a new run may be created at `path`. The path must not exist, or be an empty folder, or
-  // be a folder with only the leftovers of a process that was killed before it wrote run.toml.
+  // Throw usage unless a new run may be created at `path`. Allowed are a path that does not exist, an empty
+  // folder, and a folder with only the leftovers of a process that was killed before it wrote run.toml.
   static void check_free(const std::filesystem::path& path);
   // Create the folder of a new run (and its parents) with `run_toml`, and lock it for writing. Throws usage
   // as check_free() does.
@@ -62,17 +63,17 @@ class RunFolder {
   std::vector<std::int64_t> steps() const;
   std::filesystem::path checkpoint_folder(std::int64_t step) const;
 
-  // Return the latest checkpoint after validation; the newest valid one, with a warning, if the latest is
-  // damaged; std::nullopt if there is no checkpoint yet. If no checkpoint is valid, throws io if the system
-  // can read none of them, otherwise bad_file.
+  // Validate and return the latest checkpoint. If it is damaged, return the newest valid checkpoint with a
+  // warning. If there is no checkpoint yet, return std::nullopt. If no checkpoint is valid, throws io if the
+  // system can read none of them, otherwise bad_file.
   std::optional<Checkpoint> latest() const;
-  // Return the best checkpoint after validation; latest() if no checkpoint was marked as best; latest() with
-  // a warning if the best one is damaged. Also adds a warning if the state.json of the latest checkpoint,
-  // which names the best one, cannot be read.
+  // Validate and return the best checkpoint. If no checkpoint was marked as best, return latest(). If the
+  // best checkpoint is damaged, return latest() with a warning. Also adds a warning if the state.json of the
+  // latest checkpoint cannot be read, because that file names the best checkpoint.
   std::optional<Checkpoint> best() const;
 
-  // Remove all checkpoints except the latest, the best, the newest `keep_last` (at least 1), those of the
-  // steps `also`, those that a kept checkpoint names as best, and those being read.
+  // Remove old checkpoints. Kept are the latest, the best, the newest `keep_last` (at least 1), the steps in
+  // `also`, the checkpoints that a kept checkpoint names as best, and checkpoints that a process is reading.
   void prune(int keep_last, std::span<const std::int64_t> also = {}) const;
 
  private:
@@ -86,8 +87,8 @@ class RunFolder {
   // Return the key "best_step" in the state.json of the checkpoint of `step`; std::nullopt if the file has no
   // such key or cannot be read. Sets `problem` to the reason if the file cannot be read.
   std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
-  // Return the best step that the latest checkpoint names or, if it names none, the one that the newest other
-  // checkpoint names. Sets `problem` to the reason if the state.json of the latest checkpoint cannot be read.
+  // Return the best step that the latest checkpoint names. If it names none, use the newest other checkpoint
+  // that names one. Sets `problem` to the reason if the state.json of the latest checkpoint cannot be read.
   std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
   // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` is the step of a

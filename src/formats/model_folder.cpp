@@ -23,7 +23,8 @@ Json read_object(const std::filesystem::path& path) {
 constexpr std::size_t kShownLanguages = 20;  // maximum number of languages in a message
 constexpr std::string_view kLanguagePrefix = "adapter.", kLanguageSuffix = ".safetensors";
 
-// Return the folder of the tokenizer: the folder of the weights or, for a checkpoint, the run folder.
+// Return the folder of the tokenizer: `given`, such as a run folder, if only that folder has tokenizer.json;
+// otherwise `model`, the folder of the weights.
 std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
                                        const std::filesystem::path& given) {
   const bool with_model = std::filesystem::exists(model / "tokenizer.json");
@@ -95,7 +96,7 @@ void ModelFolder::select_language(const std::string& code) {
     throw usage_error("the model has no weights for this language").found(code).expected(list);
   }
   language_weights = path / (std::string(kLanguagePrefix) + code + std::string(kLanguageSuffix));
-  // Each language has its own labels.
+  // Each language has its own labels, and so its own size of the vocabulary.
   if (const Weights weights = Weights::open_file(language_weights); weights.contains("lm_head.weight")) {
     const auto& shape = weights.entry("lm_head.weight").shape;
     if (shape.size() == 2) config["vocab_size"] = shape[0];

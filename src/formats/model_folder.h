@@ -21,7 +21,7 @@ struct ModelFolder {
   std::filesystem::path tokenizer;        // folder of the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
-  // file with the weights of a language, which replace those of the model; empty for the model's own language
+  // file with weights of a language, which replace weights of the model; empty for the model's own language
   std::filesystem::path language_weights;
   std::string warning;  // message if the best checkpoint is damaged and another one is used; otherwise empty
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
@@ -33,11 +33,11 @@ struct ModelFolder {
 
   // Return the codes of the languages for which the folder has weights (MMS), in alphabetical order.
   std::vector<std::string> languages() const;
-  // Select a language: the weights of adapter.CODE.safetensors, and the size of that language's vocabulary.
+  // Select the language with the weights adapter.CODE.safetensors, and set config["vocab_size"] to its value.
   // Throws usage if the folder has no such file.
   void select_language(const std::string& code);
 
-  // Open the weights. Those of the selected language replace the model's own.
+  // Open the weights. Weights of the selected language replace the model's weights of the same names.
   Weights weights() const;
 };
 

@@ -15,8 +15,8 @@
 
 namespace regard::formats {
 
-// A memory-mapped file whose header has been checked completely; its tensors are views that are read from
-// disk on first access. Immutable: any number of threads may read one object.
+// A memory-mapped file with a checked header. Its tensors are views that are read from disk on first access.
+// Immutable: any number of threads may read one object.
 class SafetensorsFile : public TensorFile {
  public:
   // Throws io if the file cannot be mapped, bad_file if its content is invalid.
@@ -36,7 +36,7 @@ class SafetensorsFile : public TensorFile {
 
  private:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  std::shared_ptr<MappedFile> map_;  // the tensors share it
+  std::shared_ptr<MappedFile> map_;  // shared with the tensors
   SafetensorsHeader header_;
   std::map<std::string, std::string> metadata_;
   EntryIndex index_;

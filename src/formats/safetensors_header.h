@@ -2,8 +2,8 @@
 // shape and byte range of each tensor.
 // Format: https://github.com/huggingface/safetensors#format
 //
-// The checks are stricter than those of the reference implementation: duplicate names, unknown fields of an
-// entry, and entries or metadata of another JSON type are refused.
+// The checks are stricter than in the reference implementation: duplicate names, unknown fields of an entry,
+// and entries or metadata of another JSON type are refused.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct SafetensorsHeader {
 // Maximum header length of the reference implementation, in bytes.
 constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-// Parse and check the header: the byte ranges of the entries must be contiguous, without gaps or overlaps, up
-// to the end of `file`, and match shape and dtype. Throws bad_file naming `name` and the tensor.
+// Parse and check the header. The byte ranges of the entries must match shape and dtype, and must fill the
+// rest of `file` without gaps or overlaps. Throws bad_file naming `name` and the tensor.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace regard::formats

@@ -43,9 +43,9 @@ class TensorFile {
   virtual const std::vector<TensorEntry>& entries() const noexcept = 0;
   virtual const std::map<std::string, std::string>& metadata() const noexcept = 0;
 
-  // Return the tensor, read-only: a view that keeps the file mapped, or a copy if it is unaligned or strided
-  // in the file. Throws bad_file if there is no such tensor, and for tensors that can only be stored (more
-  // than eight dimensions, a dtype without arithmetic).
+  // Return the tensor as a read-only view that keeps the file mapped. If the tensor is unaligned or strided
+  // in the file, return a copy. Throws bad_file if there is no such tensor, and for tensors that can only be
+  // stored (more than eight dimensions, or a dtype without arithmetic).
   virtual Tensor tensor(std::string_view name) const = 0;
   // Release the memory pages of a mapped tensor, for example after the tensor was packed. Later reads load
   // the pages again.
@@ -60,8 +60,8 @@ struct UsableType {
 };
 UsableType usable_type(const TensorEntry& entry, const std::string& file);
 
-// Return the entry's tensor as a view of the mapped file, which the tensor keeps alive, or a copy if the data
-// is unaligned. The view is read-only: Parameter::mapped prevents writes to it. Throws as usable_type() does.
+// Return the entry's tensor as a view that keeps the file mapped. If the data is unaligned, return a copy.
+// The view is read-only: Parameter::mapped prevents writes to it. Throws as usable_type() does.
 Tensor tensor_in(const std::shared_ptr<MappedFile>& file, const TensorEntry& entry);
 
 // Return the DType with this safetensors name, or std::nullopt if the name is unknown or its dtype can only

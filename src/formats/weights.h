@@ -32,13 +32,13 @@ class Weights {
   // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
 
-  // Replace tensors by those of the same names in another file, and add its other tensors.
+  // Add the tensors of another file. They replace tensors of the same names.
   void replace_with(const std::filesystem::path& path);
 
   // Open the shards that an index names, which are in the folder of the index.
   static Weights open_index(const std::filesystem::path& path);
 
-  // names of all tensors: those of the first file in the order of the file, then those of the next file
+  // names of all tensors, file by file, in the order of each file
   const std::vector<std::string>& names() const noexcept { return names_; }
   bool contains(std::string_view name) const { return index_.contains(name); }
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if there is no such tensor

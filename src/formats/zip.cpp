@@ -75,8 +75,8 @@ Directory find_directory(const Bytes& bytes) {
   return directory;
 }
 
-// Read a member's zip64 extra field. For each element of `values` that is 0xFFFFFFFF, in this order, the
-// field contains the 64-bit value.
+// Read a member's zip64 extra field. It contains a 64-bit value for each element of `values` that is
+// 0xFFFFFFFF, in the order of `values`.
 void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t end, std::uint64_t* const (&values)[3]) {
   while (at + 4 <= end) {
     const std::uint64_t kind = bytes.u16(at), size = bytes.u16(at + 2);

@@ -138,7 +138,8 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
   });
 }
 
-// Choose the candidates of a row: the most probable token under the rules or, when sampling, drawn tokens.
+// Choose the candidates of a row: drawn tokens if sampling, otherwise the most probable token under the
+// rules.
 void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   const ChoiceRule& rule = *rows_[row].rule;
   std::vector<float>& scores = warped_[static_cast<std::size_t>(worker)];
@@ -153,7 +154,7 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
     float best = 0.0f;
     std::int32_t& token = candidate_token_[begin_[row]];
     kernels::top_k(pool_, scores.data(), 1, static_cast<std::int64_t>(vocabulary_), 1, &best, &token);
-    token = std::max(token, 0);  // the rules forbid every token
+    token = std::max(token, 0);  // −1 if the rules forbid every token
     candidate_[begin_[row]] = logits[token];
     return;
   }

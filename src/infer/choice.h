@@ -54,8 +54,8 @@ class Chooser {
   Candidates candidates(std::size_t first, std::size_t count) const;
   // Return the options.report_top most probable tokens of a row. Valid until the next choose().
   const std::vector<TokenScore>& top(std::size_t row) const { return top_[row]; }
-  // Return the first error among rows [first, first + count) (the model's output is not finite, or no token
-  // can be drawn), or null if there is none. Valid until the next choose().
+  // Return the first error among rows [first, first + count), or null if there is none. Errors: the model's
+  // output is not finite, or no token can be drawn. Valid until the next choose().
   const Error* failure(std::size_t first, std::size_t count) const;
 
  private:

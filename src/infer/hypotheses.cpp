@@ -151,10 +151,10 @@ class IndependentSequences : public Hypotheses {
   std::vector<Hypothesis> results_;
 };
 
-// Beam search as in Hugging Face's generate(), so that scores can be compared. Each step considers the max(2,
-// 1 + end tokens) × beam best continuations. The first `beam` of those that do not end are continued. A
-// continuation that ends becomes a finished hypothesis if it is among the first `beam`; its length includes
-// the end token.
+// Beam search as in Hugging Face's generate(), so that scores can be compared. Each step sorts the best
+// max(2, 1 + number of end tokens) × beam continuations. The first `beam` continuations that do not end
+// become the next rows. A continuation that ends becomes a finished hypothesis if it is among the first
+// `beam` of all. The length of a finished hypothesis includes the end token.
 class BeamSearch : public Hypotheses {
  public:
   BeamSearch(const SearchOptions& options, std::int64_t max_new)

@@ -18,17 +18,17 @@ struct Candidates {
   std::span<const std::int32_t> token;     // [rows, each]; −1 marks an empty entry
 };
 
-// A row of the step before, followed by a token.
+// A row of the previous step, followed by a token.
 struct BeamNode {
-  std::int32_t parent = 0;  // index in BeamStep::kept of the step before; 0 in the first step
+  std::int32_t parent = 0;  // index in BeamStep::kept of the previous step; 0 in the first step
   std::int32_t token = 0;
   float log_probability = 0.0f;  // sum over all tokens of the hypothesis
   float score = 0.0f;            // log_probability / tokens^length_penalty
-  bool ended = false;            // true if an end token or a stop string ends it
+  bool ended = false;            // true if an end token or a stop string ends the hypothesis
 };
 
-// The continuations that one step of a beam search keeps, and those that it finishes; both lists are ordered
-// best first. A finished continuation is among the results only if its score is high enough.
+// The kept and the finished continuations of one step of a beam search, each list ordered best first. A
+// finished continuation is among the results only if its score is high enough.
 struct BeamStep {
   std::vector<BeamNode> kept, finished;
 };
@@ -46,8 +46,8 @@ class Hypotheses {
   virtual ~Hypotheses() = default;
 
   std::int64_t width() const { return width_; }  // maximum number of rows
-  // Number of candidates per row that advance() expects. When sampling, a row needs one draw, except at the
-  // first step, where the single row has one draw for each sequence.
+  // Number of candidates per row that advance() expects. When sampling, a row needs one draw. In the first
+  // step, the single row needs one draw for each sequence.
   std::int64_t candidates() const { return candidates_; }
 
   std::int64_t rows() const { return rows_; }  // number of running rows; there is 1 before the first step
@@ -59,12 +59,13 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the index that its predecessor had before the last advance().
+  // Return, for each running row, the index of the row that it continues. This is the index before the last
+  // advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }
 
-  // Extend the running rows by one token each, and finish or drop those that end.
+  // Extend the running rows by one token each, and finish or drop the rows that end.
   virtual void advance(const Candidates& candidates) = 0;
 
   // Return the last step of a beam search; null for other searches.

@@ -56,8 +56,9 @@ struct LoadedModel {
   std::string warning;  // message if the best checkpoint is damaged and another one is used; usually empty
 
   // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
-  // bad_file if the tokenizer does not match the model, usage if settings.reads does not match the model or
-  // the selected task does not exist, and otherwise as ModelFolder::open, load_model and Tokenizer::load do.
+  // bad_file if the tokenizer does not match the model. Throws usage if settings.reads does not match the
+  // model, or if the selected task does not exist. Also throws the errors of ModelFolder::open, load_model
+  // and Tokenizer::load.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});
@@ -71,16 +72,16 @@ struct LoadedModel {
   const std::shared_ptr<const text::Tokenizer>& source_tokenizer() const;
   const std::shared_ptr<const text::Tokenizer>& target_tokenizer() const;
 
-  // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If it
-  // has more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is
-  // set; otherwise throws invalid_input. Throws usage if the model does not read text.
+  // Encode `text` as the model's input: the source of a model with an encoder, otherwise the prompt. If the
+  // text has more tokens than the model has positions, call cut_to_positions() if `truncate` is set, and
+  // throw invalid_input otherwise. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
   // Like read(), but encode a rendered conversation, with encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
-  // Return the token ids of a source, encoded as in training, with special tokens added. In the text, only
-  // the language code at the start of a Marian source (">>fra<< …") is recognised as a special token; in a
-  // masked language model, all special tokens are recognised, so that a text can contain masks.
+  // Return the token ids of a source, encoded as in training, with special tokens added. A masked language
+  // model recognises all special tokens in the text, so that the text can contain masks. Other models
+  // recognise only the language code at the start of a Marian source (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
   // Return `text` with normalised white space if normalizes_whitespace is set, otherwise unmodified.
   std::string as_trained(std::string_view text) const;
@@ -110,8 +111,8 @@ struct LoadedModel {
   ModelInput within_positions(std::vector<std::int32_t> ids, bool truncate) const;
 };
 
-// Return the SearchOptions of a folder, read from generation_config.json. Special tokens that are missing
-// there, or all options if there is no generation_config.json, are read from config.json.
+// Return the SearchOptions of a folder, read from generation_config.json. If that file does not exist, all
+// options are read from config.json. Otherwise, only missing special tokens are read from config.json.
 SearchOptions search_options_of(const formats::ModelFolder& folder);
 
 }  // namespace regard::infer

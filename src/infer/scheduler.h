@@ -36,8 +36,8 @@ struct SchedulerLimits {
   // If true, share the cache pages of a prefix that a prompt has in common with a running request. Has no
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
-  // Maximum number of ended requests of a decoder-only model whose cache pages are kept for later prompts
-  // that begin with the same tokens, as in conversations; 0 keeps none. If the maximum is reached or a
+  // Maximum number of ended requests whose cache pages are kept for later prompts that begin with the same
+  // tokens, as in conversations. Only for decoder-only models; 0 keeps none. If the maximum is reached or a
   // running request needs pages, the pages of the least recently used prefix are released.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
@@ -51,8 +51,8 @@ struct SchedulerLimits {
 class TokenListener {
  public:
   virtual ~TokenListener() = default;
-  // Report a new token of independent sequence `sequence`, except the last one, which is reported only by
-  // finished(). Not called for beam searches, because they may still drop tokens.
+  // Report a new token of independent sequence `sequence`. The last token is reported only by finished(). Not
+  // called for beam searches, because they may still drop tokens.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
@@ -83,10 +83,10 @@ class Scheduler {
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary;
-  // usage if the model does not read this kind of source (InputSpec), or if an option is invalid; and
-  // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
-  // from any thread, also during step().
+  // Throws invalid_input if the source or prompt is empty or too long, or if an id is outside the vocabulary.
+  // Throws usage if the model does not read this kind of source (InputSpec), or if an option is invalid.
+  // Throws resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be
+  // called from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends the request to the queue
 
@@ -175,8 +175,8 @@ class Scheduler {
   std::vector<Prefix> prefixes_;
   std::uint64_t uses_ = 0, steps_ = 0;
 
-  // Buffers of one step. They are members so that a step that neither admits nor removes a request allocates
-  // nothing, except to grow buffers for long texts.
+  // Buffers of one step. They are members, so that a step allocates memory only if it admits or removes a
+  // request, or grows a buffer for a long text.
   RaggedBuffer shape_;
   InputBuffer sources_;
   std::vector<Tensor> encoded_;  // Request::encoded for each element of sources_

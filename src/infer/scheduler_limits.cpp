@@ -7,8 +7,8 @@
 namespace regard::infer {
 namespace {
 
-// For one token, attention to kKeysAsCostly × hidden_size keys takes about as long as the rest of the layer:
-// the matrix products need about 24 × hidden_size² operations; attention needs 4 × hidden_size operations per
+// For one token, attention to kKeysAsCostly × hidden_size keys takes about as long as the rest of the layer.
+// The matrix products need about 24 × hidden_size² operations. Attention needs 4 × hidden_size operations per
 // key and runs at about half the speed.
 constexpr std::int64_t kKeysAsCostly = 3;
 // upper limit of a step's token budget; avoids overflow
@@ -42,9 +42,9 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // A row contains the tokens of the window and of one step, a contiguous range of positions, which can
-  // occupy one page more than pages_for() returns if it starts inside a page. Two pages are added; one of
-  // them is a margin.
+  // A row contains the tokens of the window and of one step, at contiguous positions. If the first position
+  // is inside a page, the row occupies one page more than pages_for() returns. The second added page is a
+  // margin.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -58,9 +58,10 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
   cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
-// Return an upper bound of the number of pages that the job may still allocate; each row that shares its last
-// page is counted as if it had to copy that page. When rows fork, diverge or end, the number of needed pages
-// grows at most by the number of released pages, so an admitted request always has enough pages.
+// Return an upper bound of the number of pages that the job may still allocate. A row that shares its last
+// page counts one page more, because it may have to copy that page. When rows fork, diverge or end, the
+// number of needed pages grows at most by the number of released pages. An admitted request therefore always
+// has enough pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
   // Independent sequences that have ended need no more pages. In a beam search, all rows are counted, because
   // a fork may use an ended row again.

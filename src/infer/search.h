@@ -20,7 +20,8 @@ namespace regard::infer {
 
 // Rule that ends a beam search, like Hugging Face's `early_stopping`.
 enum class EarlyStopping {
-  // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
+  // if there are `beam` finished hypotheses: stop if the worst of them scores at least as high as the best
+  // running hypothesis at its current length
   no,
   yes,    // stop as soon as there are `beam` finished hypotheses
   never,  // like `no`, but the running hypothesis is scored at the maximum length if length_penalty > 0
@@ -33,9 +34,8 @@ struct SearchOptions {
   // Number of hypotheses per request. Beam search returns the best ones, best first; sampling returns
   // independent sequences in the order of their index.
   std::int64_t n_best = 1;
-  // Maximum number of new tokens. Default: 0, which means 2 × source length + 16 for models with a text
-  // encoder, kDefaultNew for models with another encoder, and a number determined by max_length for
-  // decoder-only models.
+  // Maximum number of new tokens. Default: 0, whose meaning depends on the model. Text encoder: 2 × source
+  // length + 16. Other encoder: kDefaultNew. Decoder-only: see max_length.
   std::int64_t max_new = 0;
   // Decoder-only models: maximum number of tokens of the prompt and the output together; used if max_new is
   // 0. If both are 0, the maximum is kDefaultNew new tokens.
@@ -70,7 +70,7 @@ struct SearchOptions {
 
 struct TokenScore {
   std::int32_t token = 0;
-  float log_probability = 0.0f;  // log-probability under the model, before rules and warping
+  float log_probability = 0.0f;  // log-probability before warping; see TokenRules::scores_after_rules
 };
 
 // A generated token, and the most probable tokens at its position, best first. Equally probable tokens are
@@ -90,20 +90,20 @@ struct Hypothesis {
 };
 
 // Decode inputs of the kind that the model accepts: sources of an encoder–decoder (tokens, features or
-// pixels), or prompts of a decoder. Results and errors are those of translate().
+// pixels), or prompts of a decoder. Results and errors: see translate().
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources with an encoder–decoder for which prepare_for_inference() was called. Return one
 // result per source, in order, each with up to n_best hypotheses. Throws usage for a model of another kind
-// and for invalid options, invalid_input if a source is empty, is longer than the model's number of
-// positions, or has an id outside the vocabulary, and numeric if the model's output is not finite.
+// and for invalid options. Throws invalid_input if a source is empty, is longer than the model's number of
+// positions, or has an id outside the vocabulary. Throws numeric if the model's output is not finite.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);
 
-// Continue non-empty prompts with a decoder-only model; results and errors are those of translate(). When a
-// text reaches the model's maximum number of positions P, its last P / 2 tokens become the new context.
+// Continue non-empty prompts with a decoder-only model. When a text reaches the model's maximum number of
+// positions P, its last P / 2 tokens become the new context. Results and errors: see translate().
 std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options);

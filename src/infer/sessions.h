@@ -54,10 +54,9 @@ class Sessions : private Listener {
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 
-  // Add a session and return its id; request.id is ignored. Requests are admitted by step() in order of
-  // joining, each only when its rows and its worst-case number of pages are free. Throws as
-  // Scheduler::check() does (also if the request can never fit), and resource_exhausted if the limit
-  // `sessions` is reached.
+  // Add a session and return its id; request.id is ignored. step() admits requests in order of joining. A
+  // request is admitted only when its rows and its worst-case number of pages are free. Throws the errors of
+  // Scheduler::check(), and resource_exhausted if the limit `sessions` is reached.
   std::uint64_t join(Request request);
 
   // Cancel a session; return false if the session is unknown, has ended or is already cancelled. The next

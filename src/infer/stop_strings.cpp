@@ -8,8 +8,9 @@
 namespace regard::infer {
 namespace {
 
-// Number of extra tokens that ended_by() decodes before those that can contain a stop string, because a token
-// at the start of a text may be decoded differently: many tokenizers remove the space before it.
+// Number of extra tokens that ended_by() decodes before the tokens that can contain a stop string. Without
+// them, the first token might be decoded differently: many tokenizers remove the space at the start of a
+// text.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace

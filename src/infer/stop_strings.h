@@ -17,9 +17,8 @@ class StopStrings {
   // Throws usage if a text is empty.
   StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts);
 
-  // Return true if the last token of `generated`, which follows `prompt`, completes a stop string. The text
-  // of `generated` before its last token must not contain a stop string. A stop string in `prompt` has no
-  // effect.
+  // Return true if the last token of `generated` completes a stop string. The tokens before the last one must
+  // not contain a stop string. `generated` follows `prompt`; a stop string in `prompt` has no effect.
   bool ended_by(std::span<const std::int32_t> prompt, std::span<const std::int32_t> generated) const;
 
   // Return the position of the first stop string in `text`, or npos.
@@ -30,8 +29,8 @@ class StopStrings {
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;
-  // number of last tokens that ended_by() decodes: the bytes of the longest stop string, because each token
-  // has at least one byte, plus a margin
+  // number of last tokens that ended_by() decodes: the size in bytes of the longest stop string, plus a
+  // margin; each token has at least one byte
   std::size_t window_ = 0;
 };
 

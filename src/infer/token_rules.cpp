@@ -94,7 +94,8 @@ void force(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = 0.0f;
 }
 
-// Forbid text tokens if the timestamps' total probability exceeds that of the most probable text token.
+// Forbid text tokens if the total probability of the timestamps is higher than the probability of every text
+// token.
 void prefer_time(std::span<float> text, std::span<const float> times) {
   const float most = *std::max_element(times.begin(), times.end());
   if (!std::isfinite(most)) return;

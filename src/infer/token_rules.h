@@ -10,8 +10,8 @@
 
 namespace regard::infer {
 
-// If the text ends with all tokens of the sequence except its last one, `bias` is added to the score of that
-// last token.
+// `bias` is added to the score of the last token of the sequence if the text ends with the other tokens of
+// the sequence.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;

@@ -20,8 +20,8 @@ namespace regard::infer {
 constexpr const char* kTrainingWordsFile = "source_words.tsv";
 
 // Return the content of kTrainingWordsFile for these texts; empty if it would be longer than 64 MiB. The
-// texts are normalised to NFC; apart from white space, each sequence of letters, marks and digits and each
-// other character is a word. `pool` may be null and does not affect the result.
+// texts are normalised to NFC. A word is a sequence of letters, marks and digits, or one other character that
+// is not white space. `pool` may be null and does not affect the result.
 std::string training_words_text(const text::LineSource& texts, ThreadPool* pool);
 
 class TrainingWords {
@@ -34,8 +34,8 @@ class TrainingWords {
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
   // Return the words and symbols (such as emoji; no punctuation) of the UTF-8 `text` that do not occur in the
-  // training sources, ignoring case: each once, spelled and ordered as at its first occurrence in `text`.
-  // Symbols are not returned if the file has none, as in files of older versions.
+  // training sources, ignoring case. Each is returned once, spelled as at its first occurrence, in the order
+  // of `text`. Symbols are not returned if the file has none, as in files of older versions.
   std::vector<std::string> unseen(std::string_view text) const;
   // Return the words of `text` that occur in the training sources only with other capitalisation ("THE" for
   // "the"), each with its most frequent spelling there.

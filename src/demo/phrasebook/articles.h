@@ -1,4 +1,5 @@
-// Example sentences that texts about attention use, with close variants. The demo never trains on them.
+// Example sentences from texts about the attention mechanism, and their close variants. The demo never trains
+// on these sentences.
 #pragma once
 
 #include <array>
@@ -13,15 +14,15 @@ struct Article {
   const char* english;
   const char* hindi;
   PhraseKind kind = PhraseKind::other;
-  // Lower-case words that make a sentence a variant of this one: its subject, its tense and its idiom. Unused
-  // keys are null. If all are null, there are no variants.
+  // Lower-case phrases: subject, tense and idiom. A sentence that contains all of them is a variant of this
+  // one. Unused keys are null. If all are null, there are no variants.
   std::array<const char*, 3> keys{};
 };
 
 std::span<const Article> articles();
 
-// Return true if `sentence` is the article's sentence or contains all its keys, each as a sequence of whole
-// words: the same idiom with the same subject and tense. Such a sentence must not be trained on.
+// Return true if `sentence` is the article's sentence or a variant, which contains all keys as sequences of
+// whole words. Such a sentence must not be used for training.
 bool reveals(std::string_view sentence, const Article& article);
 
 }  // namespace regard::demo::phrases

@@ -59,6 +59,6 @@ void write_idioms(Book& book);     // idioms, and literal uses of the same words
 void write_greetings(Book& book);  // names and greetings
 void write_countries(Book& book);  // countries and their capitals
 void write_leaps(Book& book);      // one animal jumps over another
-void write_articles(Book& book);   // example sentences of texts about attention; see articles.h
+void write_articles(Book& book);   // example sentences from texts about attention; see articles.h
 
 }  // namespace regard::demo::phrases

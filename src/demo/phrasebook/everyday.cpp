@@ -59,7 +59,8 @@ void write_qualities(Book& book) {
     for (const Adjective& how : kBreadth) write_quality(book, what, how, 350);
 }
 
-// Add sentences such as "My brother has come" (मेरा भाई आ गया है). In the feminine only है shows the number.
+// Add sentences such as "My brother has come" (मेरा भाई आ गया है). A feminine participle has no plural form,
+// so only है shows the number.
 void write_arrivals(Book& book) {
   struct Way {
     const char* english;

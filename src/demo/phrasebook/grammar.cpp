@@ -13,7 +13,7 @@ std::string replace_ending(std::string_view text, std::string_view ending, std::
   return std::string(text.substr(0, text.size() - ending.size())) + std::string(replacement);
 }
 
-// Stems that end in a vowel take the independent vowel (खा → खाए), others the vowel sign (पढ़ → पढ़े).
+// A stem that ends in a vowel takes an independent vowel (खा → खाए). Other stems take a vowel sign (पढ़ → पढ़े).
 bool ends_in_vowel(std::string_view stem) {
   for (const char* vowel : {"ा", "ि", "ी", "ु", "ू", "े", "ो", "आ", "ओ"})
     if (ends_with(stem, vowel)) return true;
@@ -59,7 +59,8 @@ std::size_t slot(Agreement agreement) {
   return (agreement.feminine() ? 2u : 0u) + (agreement.plural() ? 1u : 0u);
 }
 
-std::string participle(std::string_view base, Agreement agreement) {  // such as ता, ते, ती or रहा, रहे, रही
+// Inflect the masculine form `base`, such as ता (ते, ती) or रहा (रहे, रही).
+std::string participle(std::string_view base, Agreement agreement) {
   return inflect(base, agreement);
 }
 

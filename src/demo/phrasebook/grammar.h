@@ -33,18 +33,18 @@ inline constexpr Agreement kFemininePlural{Gender::feminine, Number::plural};
 // (राजा).
 std::string decline(std::string_view noun, Gender gender, Number number, Case which, bool invariable = false);
 
-// Inflect an adjective. Adjectives that end in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई), in each of their
-// words (थका हुआ); others do not.
+// Inflect each word of an adjective. Words that end in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई). Other words
+// are unchanged.
 std::string inflect(std::string_view adjective, Agreement agreement, Case which = Case::direct);
 
-// Inflect a possessor in का or -रा before the thing possessed. Only its last word inflects (सीता का → सीता
-// की).
+// Inflect a possessor that ends in का or -रा to agree with the thing possessed. Only its last word inflects
+// (सीता का → सीता की).
 std::string possessive(std::string_view possessor, Agreement thing, Case which = Case::direct);
 
 std::string is_now(Agreement subject);    // returns है, हैं or हूँ
 std::string was_then(Agreement subject);  // returns था, थे, थी or थीं
 
-// Verb forms of a stem (पढ़). The caller passes the agreement: with the subject or, after ने, with the object.
+// Verb forms of a stem (पढ़). `agreement` describes the subject or, if the subject has ने, the object.
 std::string habitual(std::string_view stem, Agreement agreement);  // पढ़ता है ("reads")
 std::string ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा है ("is reading")
 std::string was_ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा था ("was reading")

@@ -7,7 +7,7 @@
 
 namespace regard::demo::phrases {
 
-void write_things_idioms(Book& book);  // idioms_of_things.cpp
+void write_things_idioms(Book& book);  // defined in idioms_of_things.cpp
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Sentences such as "The quick brown fox jumps over the lazy dog", and about things that grow and flow.
+// Sentences such as "The quick brown fox jumps over the lazy dog", "The river flows" and "Money grew".
 #include <array>
 #include <string>
 

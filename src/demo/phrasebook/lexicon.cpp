@@ -14,8 +14,8 @@ using Words = std::vector<std::string>;
 
 constexpr std::array kLeading{"the", "a", "an", "to", "in", "on", "at"};
 constexpr std::array kTrailing{"ने", "को", "का", "की", "के", "से", "में", "पर"};
-// English words that may be linked with the translation of the words after them, and Hindi words that may be
-// linked with the translation of the word before them.
+// kBefore: English words that may be linked with the translation of the words after them. kAfter: Hindi words
+// that may be linked with the translation of the word before them.
 constexpr std::array kBefore{"the", "a",  "an",  "do", "does", "did",  "will", "to",  "let", "us",
                              "is",  "am", "are", "be", "was",  "were", "have", "has", "had"};
 constexpr std::array kAfter{"ने",   "को", "का", "की", "के",    "से",  "में",  "पर",   "रहा", "रहे",  "रही",
@@ -67,8 +67,7 @@ void enter(Entries& entries, const Words& english, const Words& hindi) {
 constexpr std::array kAgreements{kMasculine, kFeminine, kMasculinePlural, kFemininePlural,
                                  Agreement{Gender::masculine, Number::singular, true}};
 
-// Return the first word of each form of the verb, with the second word if the form has two words without an
-// auxiliary (खोल देगा).
+// Return all forms of the verb without the auxiliaries है and था: पढ़ता है → पढ़ता, खोल देगा → खोल देगा.
 std::set<std::string> forms_of(const char* stem) {
   std::set<std::string> forms{stem, familiar_command(stem), polite_command(stem)};
   for (const Agreement& agreement : kAgreements)
@@ -127,8 +126,8 @@ class Alignment {
   std::vector<WordLink> take() const { return {links_.begin(), links_.end()}; }
 
  private:
-  // Return the positions at which the phrase occurs and none of its words is linked; with `again`, all
-  // positions at which it occurs.
+  // Return the positions at which the phrase occurs. Unless `again` is set, leave out positions with a linked
+  // word.
   static std::vector<std::size_t> places(const Words& sentence, const std::vector<bool>& linked,
                                          const std::string& phrase, std::size_t length, bool again) {
     std::vector<std::size_t> found;

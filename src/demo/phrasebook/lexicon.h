@@ -35,8 +35,8 @@ class Lexicon {
 
   // Return the links of the words of two sentences. The longest English phrases are linked first. If the
   // phrases of an entry occur equally often on both sides, they are linked in order; otherwise they are not
-  // linked. Then articles and English auxiliaries get possible links with the translation of the words after
-  // them, and postpositions and Hindi auxiliaries with the translation of the word before them.
+  // linked. Then function words get possible links: English articles and auxiliaries with the translation of
+  // the next words, Hindi postpositions and auxiliaries with the translation of the previous word.
   std::vector<WordLink> align(std::string_view english, std::string_view hindi) const;
 
  private:

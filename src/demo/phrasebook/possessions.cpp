@@ -1,5 +1,5 @@
-// Possessions, needs, likes, knowledge and feelings. In most of these the Hindi verb agrees with the thing,
-// not with the person.
+// Possessions, needs, likes, knowledge and feelings. In most of these sentences, the Hindi verb agrees with
+// the thing, not with the person.
 #include <array>
 #include <string>
 
@@ -34,7 +34,7 @@ struct State {
   const char* english;  // the words after "am", "is" or "are"
   const char* hindi;
   Agreement agreement;
-  const char* verb;  // without है
+  const char* verb;  // verb without है
 };
 constexpr std::array kStates{
     State{"hungry", "भूख", kFeminine, "लगी"},    State{"thirsty", "प्यास", kFeminine, "लगी"},

@@ -41,9 +41,9 @@ std::span<const Noun> places();
 std::span<const Noun> nature();  // things that nobody owns: trees, rivers, roads
 std::span<const Noun> works();   // stories, songs, letters
 std::span<const Noun> animals();
-const Noun& thing(std::string_view english);  // the noun in any of these lists; throws internal if none
+const Noun& thing(std::string_view english);  // returns the noun in these lists; throws internal if none
 
-// A person who can be subject, object or owner, with all forms that differ.
+// A person who can be subject, object or owner, with the English and Hindi forms.
 struct Subject {
   std::string english;          // such as "the boy"
   std::string english_object;   // such as "the boy"; "me"
@@ -65,12 +65,12 @@ std::span<const Subject> pronouns();
 std::span<const Subject> people();
 // Return the pronouns, followed by the other persons.
 std::span<const Subject> everyone();
-const Subject& someone(std::string_view english);  // throws internal if there is none
+const Subject& someone(std::string_view english);  // returns the person; throws internal if there is none
 
-// The object, if any, that the verb agrees with in the perfective tenses.
+// Gender and number of the object that the verb agrees with in the perfective tenses.
 enum class Object {
   none,       // intransitive: the verb agrees with the subject, which has no ने
-  masculine,  // the subject has ने, the verb agrees with the object; also if the object has को
+  masculine,  // the subject has ने; the object is masculine singular or has को
   feminine,
   masculine_plural,
   feminine_plural,
@@ -84,7 +84,8 @@ struct Action {
   const char* hindi_rest;                        // such as किताब ("book")
   const char* stem;                              // such as पढ़ ("read")
   Object object = Object::none;
-  const char* noun = "";  // बंद, काम: forms one verb with the stem; question words come before it, नहीं after
+  // Noun or adjective of a compound verb, such as काम or बंद. Question words precede it; नहीं follows it.
+  const char* noun = "";
 };
 
 std::span<const Action> actions();  // actions of people
