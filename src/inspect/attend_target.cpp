@@ -37,7 +37,8 @@ infer::SearchOptions search_of(const infer::LoadedModel& loaded, const AttendReq
   return options;
 }
 
-// The generated ids, preceded by the prompt without its start token, and the beam search that found them.
+// `ids`: the prompt without its start token, then the generated ids. `beams`: the beam search that generated
+// them; empty for other searches.
 struct Generated {
   std::vector<std::int32_t> ids;
   std::optional<BeamTree> beams;
