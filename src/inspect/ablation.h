@@ -10,8 +10,8 @@
 
 namespace regard::inspect {
 
-// Return a probe for infer::SearchOptions::probe, tasks::Options::probe or Tape::probe that multiplies the
-// outputs of `heads` by 0 before the output projection; null if `heads` is empty. Throws usage for a head
+// Return a probe that multiplies the outputs of `heads` by 0 before the output projection; null if `heads` is
+// empty. Use it as infer::SearchOptions::probe, tasks::Options::probe or Tape::probe. Throws usage for a head
 // that does not exist; the error names the first such head and the valid range.
 std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vector<Head>& heads);
 

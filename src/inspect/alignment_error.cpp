@@ -124,8 +124,8 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   return pairs;
 }
 
-// Attention weights of one sentence pair: of each head, summed over the heads of each layer, and summed over
-// all heads. The sums are named "mean …", because a sum and a mean have the same strongest links.
+// Attention weights of one sentence pair, for each head, and their sums over each layer and over all heads.
+// The names of the sums begin with "mean", because a sum and a mean have the same strongest links.
 class PairWeights {
  public:
   explicit PairWeights(const std::vector<Map>& maps) {

@@ -43,18 +43,18 @@ struct AlignmentCounts {
 void count_links(AlignmentCounts& counts, std::span<const AlignedWords> found,
                  std::span<const AlignedWords> reference);
 
-// Link each target word to the source word with the largest sum of attention weights between their tokens
-// (the first if several are equal; no link if no sum is positive). `weights` [rows, columns] are the
-// attention weights of a head: row i belongs to the target word row_words[i], column j to the source word
-// column_words[j], and −1 means no word.
+// Link each target word to the source word with the largest sum of attention weights between their tokens. If
+// several sums are equal, the first source word is used; if no sum is positive, there is no link.
+// `weights` [rows, columns] are the attention weights of a head. Row i belongs to the target word
+// row_words[i], and column j to the source word column_words[j]; −1 means no word.
 std::vector<AlignedWords> strongest_links(std::span<const double> weights,
                                           std::span<const std::int64_t> row_words,
                                           std::span<const std::int64_t> column_words);
 
 struct HeadAlignment {
   std::string name;  // name of a head ("cross.1.0"), "mean of layer 1" or "mean"
-  // Link counts from the attention weights of the decoding step that generates the target word (`writing`),
-  // and of the next step, whose input is that word (`reading`; Chen et al. 2020).
+  // `writing`: link counts from the decoding step that generates the target word. `reading`: link counts from
+  // the next decoding step, whose input is the target word (Chen et al. 2020).
   AlignmentCounts writing, reading;
 };
 
@@ -72,9 +72,9 @@ struct AlignmentOptions {
 
 // Compare the cross-attention of an encoder–decoder with reference links, for given targets. Line N of
 // `alignments` contains the links of line N of `data` (TEXT<tab>TARGET); blank lines of `data` are skipped
-// together with their links. Throws usage for other models, and invalid_input for an invalid link, a link to
-// a word that does not exist, a line without a target, `data` without texts, and files with different numbers
-// of lines.
+// together with their links. Throws usage for other models. Throws invalid_input for an invalid link, a link
+// to a word that does not exist, a line without a target, `data` without texts, and files with different
+// numbers of lines.
 AlignmentStudy study_alignment(const infer::LoadedModel& loaded, ThreadPool& pool,
                                const std::filesystem::path& data, const std::filesystem::path& alignments,
                                const AlignmentOptions& options = {});

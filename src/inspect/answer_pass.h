@@ -24,8 +24,8 @@ struct AnswerGradient {
   double difference = 0;
   Tensor gradient;  // gradient [tokens, hidden]
 };
-// Return the value of answer_difference() for the embedding `at`, and its gradient with respect to that
-// embedding. The interventions `edits`, which may be null, are applied after the embedding is replaced.
+// Return answer_difference() for the embedding `at`, and the gradient of the difference with respect to `at`.
+// The interventions `edits` (may be null) are applied after the embedding is replaced.
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
                                const AnswerDifference& answer, const StackInput& at,
                                const EditedPass* edits = nullptr);

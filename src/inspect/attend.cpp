@@ -72,9 +72,9 @@ std::vector<std::string> source_tokens(const TokenizerPointer& tokenizer, const 
   return position_names(spec, input);
 }
 
-// Return, for each token of `ids`, true if the token covers part of a word of request.text that request.words
-// lacks. Return an empty list if there is no such token, or if `ids` does not begin with the text's tokens
-// (for example because a language code precedes them).
+// Return true for each token of `ids` that covers part of an unseen word: a word of request.text that is not
+// in request.words. Return an empty list if there is no unseen word, or if `ids` does not begin with the
+// tokens of the text (for example because of a language code).
 std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRequest& request,
                                 std::span<const std::int32_t> ids) {
   if (request.words == nullptr || request.input || !request.pair.empty()) return {};
@@ -95,8 +95,8 @@ std::vector<bool> unseen_tokens(const infer::LoadedModel& loaded, const AttendRe
   return unseen;
 }
 
-// Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
-// last position, the most likely one.
+// Run a decoder on the text and its continuation. tokens.written contains the next token of each position;
+// for the last position, this is the most likely token.
 void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
                     const ModelInput& input, Probe& probe, View& view) {
   const std::vector<std::int32_t>& continuation = request.written;
@@ -226,7 +226,7 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.maps = maps_of(capture, request.average);
   const auto pools = [](const Map& map) { return map.head.kind == Kind::cross; };
   if (kind == ModelKind::encoder && std::ranges::any_of(view.maps, pools))
-    view.tokens.target = view.tokens.written = {"[pooling]"};  // label of the pooling's learned query
+    view.tokens.target = view.tokens.written = {"[pooling]"};  // label of the learned query
   if (view.maps.empty() && request.selection.weights)
     throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   view.size = size_of(model, capture);

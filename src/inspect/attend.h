@@ -22,12 +22,12 @@ struct AttendRequest {
   std::string pair;        // encoders: the second text of a pair; empty if there is none
   // input that is used instead of tokenised text and pair; required if the model does not read tokens
   std::optional<ModelInput> input;
-  // If not null, the forward pass runs these batches of one sequence. Their tokens are those of `input` and
-  // `decoder_ids`; their position ids may differ from the default.
+  // If not null, the forward pass runs these batches of one sequence. They contain the tokens of `input` and
+  // `decoder_ids`, but their position ids may differ from the default.
   const PassBatches* batches = nullptr;
   // the network to run, one encoder of a dual encoder; null means the whole model
   Network* network = nullptr;
-  // the words of the training data: other words of `text` are marked; null marks none
+  // Words of the training data. All other words of `text` are marked as unseen. If null, no word is marked.
   const infer::TrainingWords* words = nullptr;
   // Labels of the encoder's positions. If empty: the tokens of a text; the special tokens of an image and
   // "row,column" of each patch; the frame indices of a sound.
@@ -42,7 +42,7 @@ struct AttendRequest {
   // that continue the text.
   std::vector<std::int32_t> written;
   // Encoder–decoders: the decoder's input ids, as an alternative to `written`. The view then shows the most
-  // probable token as the one generated at the last position.
+  // probable token as the generated token of the last position.
   std::vector<std::int32_t> decoder_ids = {};
   // beam search that generated `written`, copied to View::beams; empty for other searches
   std::optional<BeamTree> beams = {};
@@ -75,9 +75,9 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe,
                                         const BetweenPasses& between = {});
 // Generate the continuation or translation of request.input or request.text under the request's ablation and
-// edits, and set request.written, request.beams and, if there are ablated heads or edits, request.unablated.
-// A positive max_new replaces the limit of the model folder, SearchOptions::max_new; if request.search is
-// set, the smaller of max_new and request.search->max_new applies. Throws usage for encoders and for heads
+// edits. Sets request.written and request.beams, and also request.unablated if there are ablated heads or
+// edits. A positive max_new replaces the limit of the model folder, SearchOptions::max_new; if request.search
+// is set, the smaller of max_new and request.search->max_new applies. Throws usage for encoders and for heads
 // that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});

@@ -26,7 +26,7 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 
 namespace {
 
-// Return the search options of the request. A beam search returns all its results.
+// Return the search options of the request. For a beam search, n_best is the number of beams.
 infer::SearchOptions search_of(const infer::LoadedModel& loaded, const AttendRequest& request,
                                std::int64_t max_new, Probe* probe) {
   infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
@@ -37,7 +37,8 @@ infer::SearchOptions search_of(const infer::LoadedModel& loaded, const AttendReq
   return options;
 }
 
-// The generated ids, preceded by the prompt without its start token, and the beam search that found them.
+// `ids`: the prompt without its start token, then the generated ids. `beams`: the beam search that generated
+// them; empty for other searches.
 struct Generated {
   std::vector<std::int32_t> ids;
   std::optional<BeamTree> beams;

@@ -29,7 +29,7 @@ struct TokenOrigin {
 struct Tokens {
   std::vector<std::string> source;   // encoder input; empty for a decoder-only model
   std::vector<std::string> target;   // decoder input; empty for an encoder
-  std::vector<std::string> written;  // token generated at each target position, which is the next token
+  std::vector<std::string> written;  // token generated at each target position
   // True for each special token (a separator, a start or end token). Empty if unknown.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
   // True for each token of a word that does not occur in the training data. Empty if there is no such word
@@ -188,7 +188,7 @@ struct View {
   std::string text;         // input text, or the name of the image or sound
   std::string pair;         // second text of a pair; empty if there is none
   std::string translation;  // target or continuation as text; empty if there is none
-  // if a decoder generated a continuation: number of tokens of the prompt; otherwise 0
+  // number of prompt tokens if a decoder generated a continuation; otherwise 0
   std::int64_t prompt_tokens = 0;
   // With ablated heads or interventions: the text that the model generates without them; empty if not known.
   std::string unablated;
@@ -240,9 +240,9 @@ struct PassBatches {
 // Run one forward pass with the probe. Return the logits [target tokens, vocabulary], or an undefined tensor
 // if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
-// Run one forward pass over one sequence with the probe: `source` is the encoder's input, `target` the
-// decoder's (the input of a missing encoder or decoder is ignored). Return the logits [target tokens,
-// vocabulary], or an undefined tensor if the model does not predict the next token.
+// Run one forward pass over one sequence with the probe. `source` is the input of the encoder, and `target`
+// the input of the decoder; the input of a missing encoder or decoder is ignored. Return the logits [target
+// tokens, vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

@@ -89,7 +89,7 @@ class Capture : public Probe, public ParametersProbe {
   const AttentionParameters* parameters(Kind kind, std::int64_t layer) const;
 
   // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head, or a selected
-  // activation; the error lists those that exist.
+  // activation. The error lists the available layers, heads or activations.
   void check() const;
 
  private:

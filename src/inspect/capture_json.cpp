@@ -72,8 +72,8 @@ class Writer {
     if (view_.film) out["film"] = film_json(*view_.film, full_);
     if (!view_.tokenizers.empty()) out["tokenizers"] = tokenizers_json(view_.tokenizers);
     if (view_.compared) {
-      // If both views have the same number of maps, write the attention weights of the same heads in both;
-      // otherwise select the heads of the compared view by its own scores.
+      // If both views have the same number of maps, write the attention weights of the same heads in both.
+      // Otherwise, select the heads of the compared view by their scores in that view.
       const bool same = view_.compared->maps.size() == view_.maps.size();
       out["compared"] =
           Writer(*view_.compared, precision(), most_weights_, same ? order_ : ranked_maps(*view_.compared))
@@ -93,7 +93,7 @@ class Writer {
     }
   }
 
-  // Choose the maps that are written with their weights: those with the highest scores
+  // Choose the maps that are written with their weights: the maps with the highest scores
   // (HeadSummary::telling), up to the limit.
   void choose_maps() {
     std::int64_t used = 0, dropped = 0;
@@ -231,8 +231,8 @@ class Writer {
             {"spectrogram", packed_bytes(levels.levels, levels.columns)}};
   }
 
-  // Return a matrix of attention weights with one column per key: row 0 is the mean over all queries, and
-  // each further row contains the weights of one special token's query.
+  // Return a matrix of attention weights with one column per key. Row 0 is the mean over all queries. Each
+  // further row contains the weights of one query that is a special token.
   FloatJson received(const Map& map) const {
     const std::int64_t specials = view_.size ? view_.size->input.specials : 0;
     std::vector<double> sums(static_cast<std::size_t>(map.columns), 0.0);

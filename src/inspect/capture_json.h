@@ -12,8 +12,8 @@ namespace regard::inspect {
 
 enum class Precision : std::uint8_t {
   // Attention weights with 8 bits each; vectors and activations as f32 in base64. If the attention weights
-  // need more than about 1.2 MB, only those of the heads with the highest scores (HeadSummary::telling) are
-  // written.
+  // need more than about 1.2 MB, only heads with the highest scores (HeadSummary::telling) are written with
+  // their weights.
   bits8,
   full,  // all values as rows of decimal numbers that parse to the same f32 values
 };

@@ -32,7 +32,7 @@ struct ValueEdit {
   // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
-  // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
+  // Name of the encoder ("text" or "vision") in a model with two encoders; otherwise empty.
   std::string tower = {};
   SharedProgress progress = {};  // may be null
 };
@@ -57,8 +57,9 @@ struct RequiredLength {
   std::string tower = {};    // name of the encoder, as in ValueEdit
 };
 
-// Applies the edits of a probe point or head in the order in which they were added, in one forward pass at a
-// time. Positions are counted from the start of the whole sequence, including tokens in a key/value cache.
+// Applies edits during forward passes, one pass at a time. The edits of a probe point or head are applied in
+// the order in which they were added. Positions count from the start of the whole sequence, including tokens
+// in a key/value cache.
 class EditedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, also receives every call, with the values after the edits. It is not owned.
@@ -79,8 +80,8 @@ class EditedPass : public ForwardingProbe {
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
   void clear();
-  // Return the interventions that have changed nothing so far, in this object or in passes that have a copy
-  // of its edits.
+  // Return the interventions that have changed nothing so far. Changes by copies of this object's edits are
+  // counted too.
   std::vector<std::string> unused() const;
   // Return a warning for each intervention in unused().
   std::vector<InterventionWarning> warnings() const;
@@ -108,8 +109,8 @@ class EditedPass : public ForwardingProbe {
   const std::vector<WeightEdit>* edits_of(std::string_view point, std::int64_t head) const;
 
   std::unique_ptr<Probe> owned_;  // the observer if this object owns it; otherwise null
-  // Keys: the name of the encoder in a model with two encoders, otherwise empty; then the name of the probe
-  // point or head.
+  // First key: name of the encoder in a model with two encoders, otherwise empty. Second key: probe point or
+  // head.
   std::map<std::string, std::map<std::string, std::vector<ValueEdit>, std::less<>>, std::less<>> values_;
   std::map<std::string, std::map<Head, std::vector<WeightEdit>>, std::less<>> weights_;
   std::string tower_;  // in a model with two encoders: name of the encoder of the current pass
@@ -129,8 +130,8 @@ class PointCapture : public Probe {
   bool wants_head(std::string_view point, std::int64_t head) override;
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // Return the value at a probe point; for attention weights, those of sequence 0. Throws usage if the pass
-  // did not compute the probe point.
+  // Return the value at a probe point. For attention weights, return the weights of sequence 0. Throws usage
+  // if the pass did not compute the probe point.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kMostFilmHeads = 4;
 constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of attention weights, 1 byte each
 
-// Return the heads with the highest scores, as many as the limits on heads and on attention weights (of all
-// frames together) permit.
+// Return the heads with the highest scores: at most kMostFilmHeads heads, with at most kMostFilmWeights
+// attention weights in all frames together.
 std::vector<Head> film_heads(const View& view, std::size_t frames) {
   std::vector<Head> heads;
   std::size_t used = 0;

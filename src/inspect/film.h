@@ -18,10 +18,11 @@ struct FilmOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// Run every checkpoint of the run folder on the tokens of `view`, which attend(request) returned, and store
-// in view.film the attention weights of the heads with the highest scores (HeadSummary::telling). If the text
-// is too long, add only a sentence to view.left_out. Throws usage if `run` is not a run folder or has fewer
-// than two checkpoints, or if the request has ablated heads, interventions or averaged heads.
+// Run every checkpoint of the run folder on the tokens of `view`, which must be the result of
+// attend(request). Store the attention weights of the heads with the highest scores (HeadSummary::telling) in
+// view.film. If the text is too long, only add a sentence to view.left_out. Throws usage if `run` is not a
+// run folder or has fewer than two checkpoints, or if the request has ablated heads, interventions or
+// averaged heads.
 void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRequest& request,
               const FilmOptions& options, View& view);
 

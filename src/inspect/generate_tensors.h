@@ -13,10 +13,12 @@ namespace regard::inspect {
 infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
 // Generate from input_ids and attention_mask, padded on either side, or from the images or features that the
-// model reads; ignore other inputs. Return sequences [batch × n_best, length] (i64), each with the unmodified
-// prompt (decoders) or the start token, the generated tokens, then padding, and, with beam > 1,
-// sequences_scores [batch × n_best] (−∞ for a missing hypothesis). Throws invalid_input for missing or
-// invalid inputs, and usage for an encoder and for options that do not fit the model.
+// model reads. Other inputs are ignored. Outputs:
+//   sequences         [batch × n_best, length] (i64): the unmodified prompt (decoders) or the start token,
+//                     the generated tokens, then padding
+//   sequences_scores  [batch × n_best], only with beam > 1; −∞ for a missing hypothesis
+// Throws invalid_input for missing or invalid inputs, and usage for an encoder and for options that do not
+// fit the model.
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options);
 

@@ -11,9 +11,9 @@
 
 namespace regard::inspect {
 
-// Return one step for each position, or none if logits [positions, vocabulary] is undefined; candidates with
-// equal logits are ordered by id. `written` contains the id that was generated at each position; `tokenizer`
-// may be null (shown_token in shown_tokens.h).
+// Return one step for each position, or none if logits [positions, vocabulary] is undefined. Candidates with
+// equal logits are ordered by id. `written` contains the id that was generated at each position. `tokenizer`
+// may be null; tokens are then shown as ids.
 std::vector<GenerationStep> generation_steps(const Tensor& logits, std::span<const std::int32_t> written,
                                              const text::Tokenizer* tokenizer);
 

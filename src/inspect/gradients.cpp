@@ -20,8 +20,8 @@ const char* stack_of(Network& model) {
   return model.kind() == ModelKind::decoder ? "decoder" : "encoder";
 }
 
-// Return, for every layer, ½ · (attention weights averaged over the heads) + ½ · identity matrix, each
-// [tokens, tokens]. `tokens` is set to the number of tokens.
+// Return one matrix [tokens, tokens] for each layer: ½ · (attention weights averaged over the heads) + ½ ·
+// identity matrix. Set `tokens` to the number of tokens.
 std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, const PassInput& input,
                                               const EditedPass* edits, std::int64_t& tokens) {
   const Kind kind = model.kind() == ModelKind::decoder ? Kind::decoder : Kind::encoder;

@@ -11,8 +11,7 @@
 
 namespace regard::inspect {
 
-// Contribution of each input position to the answer. The positions are those of the encoder, or of a
-// decoder-only model.
+// Contribution of each input position of the encoder, or of a decoder-only model, to the answer.
 struct TokenAttribution {
   std::vector<double> gradient_input;  // for each position, Σ over features of gradient × embedding
   // Integrated gradients (Sundararajan et al. 2017) from the baseline to the embedding along a straight
@@ -31,7 +30,7 @@ struct AttributionOptions {
   // Multiply the gradient by embedding − baseline instead of the embedding. With blank_embedding() as the
   // baseline, the result for each image patch is then Σ gradient × pixel over the pixels of the patch.
   bool relative = false;
-  // Interventions of every pass, or null. Those on the embedding itself are applied after the interpolation.
+  // Interventions of every pass, or null. Interventions on the embedding are applied after the interpolation.
   const EditedPass* edits = nullptr;
   BetweenPasses between = {};
 };
@@ -49,15 +48,15 @@ struct Quadrature {
 };
 Quadrature gauss_legendre(std::int64_t count);
 
-// Return the attention rollout (Abnar and Zuidema 2020) of the encoder, or of a decoder-only model: the
-// matrix product over the layers of ½ · (self-attention weights averaged over the heads) + ½ · identity
+// Return the attention rollout (Abnar and Zuidema 2020) of the encoder, or of a decoder-only model. It is the
+// product of one matrix per layer: ½ · (self-attention weights averaged over the heads) + ½ · identity
 // matrix. Row i of the result ([tokens, tokens], row-major) contains the contribution of each input token to
 // position i of the last layer's output.
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input,
                                       const EditedPass* edits = nullptr);
-// Return the attention flow (Abnar and Zuidema 2020): for each input token, the maximum flow between that
-// token and the last layer's output at `position`, with the matrices of attention_rollout() as capacities.
-// Throws usage for more than 64 tokens and for a position that does not exist.
+// Return the attention flow (Abnar and Zuidema 2020): for each input token, the maximum flow from the token
+// to the last layer's output at `position`. The capacities are the matrices of attention_rollout(). Throws
+// usage for more than 64 tokens and for a position that does not exist.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position, const EditedPass* edits = nullptr);
 

@@ -12,7 +12,7 @@ namespace regard::inspect {
 
 struct FlipStep {
   Head head;
-  // logit(answer) − logit(instead) with this head and those of all earlier steps ablated
+  // logit(answer) − logit(instead) with this head and the heads of all earlier steps ablated
   double difference = 0;
 };
 struct HeadFlip {
@@ -37,10 +37,10 @@ struct FlipOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// Ablate, in each step, the head that lowers the difference most, until the difference is at most 0 or
+// In each step, ablate the head that lowers the difference most, until the difference is at most 0 or
 // options.most heads are ablated. Then reduce the set as long as the answer stays flipped: remove single
-// heads, and replace two heads with one (a local search: a smaller set may exist). Throws the errors of
-// answer_difference().
+// heads, and replace two heads with one. This is a local search, so a smaller set may exist. Throws the
+// errors of answer_difference().
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      const FlipOptions& options);
 

@@ -40,10 +40,11 @@ struct HeadSummary {
   Pattern pattern = Pattern::content;
   // share of the attention weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
   double share = 0;
-  // Score that orders heads for display, largest first: the mean over the queries of the largest difference
-  // between a key's attention weight and the key's mean weight over all queries. Ignored keys are special
-  // tokens and, in self-attention, the first token, the query's own position and its neighbours; for
-  // cross-attention, 1 is added, because it connects a model's input and output.
+  // Score that orders heads for display, largest first. For each query, take the largest difference between a
+  // key's attention weight and the key's mean weight over all queries; the score is the mean over the
+  // queries. Special tokens are ignored as keys. Self-attention also ignores the first token, the query's own
+  // position and the adjacent positions. For cross-attention, 1 is added, because it connects a model's input
+  // and output.
   double telling = 0;
   std::string caption;  // one sentence that describes the head
 };

@@ -16,8 +16,8 @@
 namespace regard::inspect {
 namespace {
 
-// Values of one batch without the ablation of the measured head: the output of the encoder, the output of
-// every layer, and the outputs of the heads of every attention.
+// Values of one batch without the ablation of the measured head: the outputs of the encoder, of every layer,
+// and of the heads of every attention layer.
 struct KnownPass {
   Tensor memory;
   PointCapture values;
@@ -51,9 +51,9 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Return the loss with only options.off ablated, and store the values that without() reuses, up to about
-  // kMostKept bytes; for the other batches, without() computes all layers again. Throws invalid_input if
-  // there is nothing to predict, numeric if the loss is not finite.
+  // Return the loss with only options.off ablated. Store up to about kMostKept bytes of values for without(),
+  // which computes all layers again for the other batches. Throws invalid_input if there is nothing to
+  // predict, and numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
@@ -95,8 +95,9 @@ class Sweep {
   }
 
  private:
-  // Skip what does not depend on the head: all earlier layers, and the attention of its layer up to the
-  // output projection. For a head of the encoder, also skip the first self-attention of the decoder.
+  // Skip the computations that do not depend on the head: all earlier layers, and the attention in the head's
+  // layer up to the output projection. For a head of the encoder, also skip the first self-attention of the
+  // decoder.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));

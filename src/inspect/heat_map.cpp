@@ -52,7 +52,8 @@ Layout lay_out(const Map& map, std::span<const std::string> row_labels,
   return layout;
 }
 
-// Return one of eight background colours of xterm's 256, light to dark, with a readable text colour.
+// Return the ANSI escape for a background colour, darker for larger weights, and a readable text colour. The
+// colours are from xterm's palette of 256.
 std::string shade(float weight) {
   constexpr std::array<int, 8> kBackground{231, 195, 153, 111, 75, 33, 26, 18};
   const int step = std::clamp(static_cast<int>(weight * 8.0f), 0, 7);

@@ -16,7 +16,7 @@ struct HeatMapStyle {
 };
 
 // Format an attention map as a table of weights in percent, rounded; "·" means less than half a percent. If
-// the column labels do not fit above the columns, the columns are numbered and a list of labels follows; if
+// the column labels do not fit above the columns, the columns are numbered and a list of labels follows. If
 // rows or columns are omitted, the last line states how many.
 std::string heat_map(const Map& map, std::span<const std::string> row_labels,
                      std::span<const std::string> column_labels, const HeatMapStyle& style);

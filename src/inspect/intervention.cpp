@@ -243,7 +243,7 @@ Intervention made(const std::string& action, const std::string& at, const Fields
 Json json_of(std::string_view text) {
   try {
     return parse_json(text, "intervention");
-  } catch (const Error& error) {  // bad_file, but the text is an option or part of a request
+  } catch (const Error& error) {  // throw usage instead of bad_file, because there is no file
     throw wrong(text, error.message()).remedy(error.remedy());
   }
 }

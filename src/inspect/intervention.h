@@ -1,37 +1,36 @@
-// An intervention in the passes of a model, as data: what is changed, how, and where. One syntax serves the
-// command line, C++ and requests:
+// An intervention: a change of values during the passes of a model. The command line, C++ and requests use
+// the same syntax:
 //
 //   ACTION SITE[,SITE…] [KEY=VALUE …]        zero cross.1.0
 //   {"do": ACTION, "at": SITE, KEY: VALUE}   {"do": "zero", "at": "cross.1.0"}
 //
 // A site is a head (KIND.LAYER.HEAD), a layer (encoder.LAYER or decoder.LAYER: the outputs of its branches),
 // or a probe point, optionally with features: decoder.2.residual, encoder.0.feed_forward.inner[3,8-11]
-// (neurons). In a model with two encoders (CLIP, SigLIP), the name of the encoder precedes it:
-// vision.encoder.0.1, text.encoder.2.residual. Everything counts from 0. A value with spaces is put in double
-// quotes; inside, \" is a quote, \\ a backslash.
+// (neurons). In a model with two encoders (CLIP, SigLIP), a site begins with the name of the encoder:
+// vision.encoder.0.1, text.encoder.2.residual. Layers, heads, features and positions are numbered from 0. A
+// value with spaces is put in double quotes; inside the quotes, \" is a quote, and \\ is a backslash.
 //
-//   zero     the value becomes 0
-//   mean     the value becomes its mean over all tokens of a set or of one input: texts=FILE (one text per
-//            line, or SOURCE<tab>TARGET), text= or ids=
-//   patch    the value becomes that of another input (text=, ids=) at the same positions, or at those of
-//            from=POSITIONS
-//   add      a vector, multiplied by `by`, is added: vector=FILE#NAME of a safetensors file, or the mean over
-//            the tokens of another input (text=, ids=), minus the mean of a second input (minus=) if given
-//   scale    heads only: the attention weights are multiplied by `by`; with keys=POSITIONS only those of
-//            these keys
-//   uniform  heads only: all keys that the query may attend to get equal weights
-//   replace  heads only: the weights become those of another input (text=, ids=), or pattern=FILE#NAME
-//            [queries, keys]. A query past the end of the pattern keeps its weights; keys past its end get 0
-//   freeze   heads only: all queries from position from= on get the same weights: those of the query at from=
-//            in another input (often the same text), or row from= of pattern=. During generation this applies
-//            to all later steps
+//   zero     set the value to 0
+//   mean     set the value to the mean over all tokens of a set of texts (texts=FILE: one text per line, or
+//            SOURCE<tab>TARGET) or of one input (text=, ids=)
+//   patch    copy the value from another input (text=, ids=), from the same positions or from=POSITIONS
+//   add      add a vector multiplied by `by`. The vector is vector=FILE#NAME of a safetensors file, or the
+//            mean over the tokens of another input (text=, ids=). With minus=, the mean of a second input is
+//            subtracted from this mean
+//   scale    heads only: multiply the attention weights by `by`; with keys=POSITIONS, only at these keys
+//   uniform  heads only: set equal weights for all keys that the query may attend to
+//   replace  heads only: copy the attention weights from another input (text=, ids=) or pattern=FILE#NAME
+//            [queries, keys]. Queries outside the pattern keep their weights; keys outside it get 0
+//   freeze   heads only: all queries from position from= on get the same weights. These are copied from the
+//            query at from= in another input (often the same text), or from row from= of pattern=. During
+//            generation, freeze applies to all later steps
 //
 // The other input of an image or sound model is a file: file=FILE in place of text=, and
 // files=FILE in place of texts= (one file name per line). minus= is then a file too.
 //
-// positions=POSITIONS limits every action to these tokens (for weights: queries); the list has the form
-// 0,3-5. The other input of an encoder-decoder has a target (target=TEXT, target_ids=IDS). Default: the text
-// that the model generates.
+// positions=POSITIONS limits every action to these tokens (for attention weights: queries). Example: 0,3-5.
+// The other input of an encoder-decoder has a target (target=TEXT, target_ids=IDS). Default: the text that
+// the model generates.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +68,7 @@ struct Positions {
 
 // A head, layer or probe point of the model. Exactly one of `head`, `layer` and `point` is set.
 struct Site {
-  std::string tower;         // "text" or "vision": the encoder, in a model with two encoders; otherwise empty
+  std::string tower;         // encoder ("text" or "vision") if the model has two; otherwise empty
   std::optional<Head> head;  // the head; if KIND was not given, resolve() sets Head::kind
   std::string layer;         // name of the layer, such as "decoder.3"
   std::string point;         // name of the probe point, such as "decoder.3.residual"

@@ -9,10 +9,10 @@
 
 namespace regard::inspect {
 
-// The furthest stage of applying an intervention that any pass has reached, in increasing order.
+// Stages of applying an intervention, from the first to the last.
 enum class EditProgress : std::uint8_t {
   none,      // no pass has computed the site
-  place,     // a pass has computed the site, but at no position that the intervention changes
+  place,     // a pass has computed the site, but none of the positions to change
   position,  // attention weights: a query matches positions=, but no key matches keys=
   changed,
 };
@@ -35,8 +35,8 @@ EditProgress progress_of(const std::string& reason);
 Json to_json(const std::vector<InterventionWarning>& warnings);
 std::vector<InterventionWarning> warnings_in(const Json& json);
 
-// Combine the warnings of two sets of passes: return one warning for each intervention that is in both lists,
-// in the order of `a`, with the larger of its two progress values.
+// Combine the warnings of two sets of passes. Return one warning for each intervention that is in both lists,
+// with the larger of the two progress values. The order is the order of `a`.
 std::vector<InterventionWarning> common_warnings(const std::vector<InterventionWarning>& a,
                                                  const std::vector<InterventionWarning>& b);
 

@@ -32,7 +32,7 @@ FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns);
 
 // Return a reduced map of at most 32 × 32 cells: {"rows", "columns", "bits": 8, "scale": [1], "data"}. The
 // value of a cell is the largest weight that it covers. Cell (r, c) covers the rows from ⌊r · map.rows /
-// rows⌋ up to, but not including, ⌊(r + 1) · map.rows / rows⌋, and columns likewise.
+// rows⌋ up to, but not including, ⌊(r + 1) · map.rows / rows⌋. Columns are divided the same way.
 FloatJson thumbnail(const Map& map);
 
 }  // namespace regard::inspect

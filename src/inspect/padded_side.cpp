@@ -75,7 +75,7 @@ std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, 
   return positions;
 }
 
-// Return, for each sequence, the number of samples whose "attention_mask" is 1. `shape` is [batch, samples].
+// For each sequence, return the number of samples whose "attention_mask" is 1. `shape` is [batch, samples].
 std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec& spec, const Shape& shape) {
   const std::vector<std::uint8_t> mask = mask_of(inputs, "attention_mask", shape);
   std::vector<std::int64_t> kept;

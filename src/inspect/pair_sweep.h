@@ -1,5 +1,5 @@
-// Importance of each head of a model with two encoders (CLIP, SigLIP): the contrastive loss on pairs of
-// images and texts with the head's output set to zero, one head at a time.
+// Importance of each head of a model with two encoders (CLIP, SigLIP). It is measured by the contrastive loss
+// on pairs of images and texts with the head's output set to zero.
 #pragma once
 
 #include <string>
@@ -43,9 +43,8 @@ struct PairSweepOptions {
   std::function<bool(double)> progress = {};  // see HeadSweepOptions::progress
 };
 
-// The loss is the contrastive loss of training, computed over all pairs in one batch. If a head of one
-// encoder is ablated, the vectors of the other encoder are not computed again. Throws usage for a head that
-// does not exist, numeric if the loss is not finite.
+// Measure the loss without each head. The loss is the contrastive loss of training, computed over all pairs
+// in one batch. Throws usage for a head that does not exist, and numeric if the loss is not finite.
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
                       const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options);
 

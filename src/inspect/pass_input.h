@@ -26,15 +26,15 @@ struct PassInput {
 class EditedPass;
 struct AttendRequest;
 
-// How the model generates a target that is not given.
+// Settings for generating a target that is not given.
 struct TargetGeneration {
   BetweenPasses between = {};
   const EditedPass* edits = nullptr;       // interventions of every pass; may be null
   std::vector<std::int32_t> written = {};  // target to use; if empty, the model generates one
 };
 
-// Return the decoder input that predicts the tokens `written`: `start` and `written` without its last token.
-// `written` must not be empty.
+// Return the decoder input that predicts the tokens `written`: `start`, then `written` without the last
+// token. `written` must not be empty.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written);
 
 // Return the input of a pass over `text`. `target` is the text that an encoder–decoder generates; if empty,

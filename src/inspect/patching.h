@@ -17,8 +17,8 @@ namespace regard::inspect {
 // The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers: the
 // difference of the logits of two classes, with position 0.
 struct AnswerDifference {
-  // Value of `answer` for the token or class with the highest logit other than `instead`, found by
-  // answer_difference().
+  // Value of `answer` that selects the token or class with the highest logit, except `instead`.
+  // answer_difference() finds this token or class.
   static constexpr std::int32_t kStrongest = -1;
 
   std::int64_t position = 0;

@@ -36,14 +36,14 @@ struct Axis {
   std::vector<double> vector;
 };
 
-// Return the largest eigenvalue and its unit vector, by power iteration.
+// Return the largest eigenvalue and its unit eigenvector, by power iteration.
 Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr int kMostSteps = 10000;
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from a sum of all columns with different factors, because the iteration cannot find an eigenvector
-  // that is orthogonal to the start. A single column can be orthogonal to it; the sum is very unlikely to be.
+  // Start from a sum of all columns with different factors. The iteration fails if the start is orthogonal to
+  // the eigenvector, which is very unlikely for this sum but possible for a single column.
   for (std::size_t column = 0; column < n; ++column) {
     const double turns = 0.6180339887498949 * static_cast<double>(column);
     const double factor = 0.5 + turns - std::floor(turns);

@@ -73,10 +73,10 @@ double norm_of(const float* row, std::int64_t count) {
   return std::sqrt(squares);
 }
 
-// The final norm with a frozen scale, as a linear function of the residual. The function is determined from
-// outputs of the norm: for a vector c and a large factor k, the epsilon is negligible, and norm(k c) −
-// norm(0) = gain · centred(c) / size(c), where size is the standard deviation (layer norm) or the root mean
-// square (RMS norm).
+// The final norm with a frozen scale, as a linear function of the residual, computed from outputs of the
+// norm. For a vector c and a large factor k, the epsilon is negligible:
+//   norm(k c) − norm(0) = gain · centred(c) / size(c)
+// size is the standard deviation (layer norm) or the root mean square (RMS norm).
 class FrozenNorm {
  public:
   FrozenNorm(Network& model, ThreadPool& pool, std::int64_t layers, std::int64_t width)
@@ -240,8 +240,7 @@ std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const Mode
     const Tensor& context = pass.at(point + ".context");
     const std::int64_t tokens = context.rows(), size = context.columns() / count;
     // The rows are inputs of the output projection. Row 1 + h · tokens + t is the context of head h at token
-    // t, with zeros for the other heads; row 0 is zero, and its output (such as the bias) is subtracted
-    // below.
+    // t, with zeros for the other heads. Row 0 is zero; its output, the bias, is subtracted below.
     Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
       for (std::int64_t t = 0; t < tokens; ++t)

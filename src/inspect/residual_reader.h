@@ -30,9 +30,8 @@ struct LensCell {
   std::int64_t rank = 0;          // rank of the token `wanted`, from 1
 };
 // Return the cells of the logit lens for one example, ordered by position, then by layer. `edits` are
-// interventions of the pass; may be null. Throws usage for a model that does not predict the next token or
-// whose logits depend on more than the last residual, and for an intervention on decoder.output, which
-// follows the residuals.
+// interventions of the pass; may be null. Throws usage if the model does not predict the next token, if its
+// logits depend on more than the last residual, or if an intervention changes decoder.output.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
                                  const EditedPass* edits = nullptr);
 
@@ -50,11 +49,12 @@ struct DirectAttribution {
   double rest = 0;        // contribution of the biases of the final norm and of the output projection
   double difference = 0;  // logit(answer) − logit(instead) of the model
 };
-// Return the contribution of each component to the logit difference `answer` at a position of the decoder; if
-// answer.instead is −1, its logit counts as 0. `edits` are interventions of the pass (may be null); an
-// attention whose output they change is one component, not divided into heads. Throws usage if the position
-// or a token does not exist, if the model does not predict the next token, if the residual is not the sum of
-// its branches (post-norm), or if an intervention changes the decoder's residual or output.
+// Return the contribution of each component to the logit difference `answer` at a position of the decoder. If
+// answer.instead is −1, its logit counts as 0. `edits` are interventions of the pass; may be null. If an
+// intervention changes the output of an attention layer, this layer is one component and is not divided into
+// heads. Throws usage if the position or a token does not exist, if the model does not predict the next
+// token, if the residual is not the sum of its branches (post-norm), or if an intervention changes the
+// decoder's residual or output.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& answer, const EditedPass* edits = nullptr);
 

@@ -278,8 +278,8 @@ class Resolver {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position in the other input from which row `row` of an edit is copied: as given by from=, by
-  // default the position that the edit changes. Throws usage if the other input has no such position.
+  // Return the position in the other input from which row `row` of an edit is copied. It is given by from=;
+  // default: the position that the edit changes. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

@@ -1,5 +1,5 @@
-// Creates the probe that applies interventions: looks up the probe points that they name, runs the model on
-// their other inputs, and reads their files.
+// Creates the probe that applies interventions. This includes finding the named probe points, running the
+// model on other inputs, and reading files.
 #pragma once
 
 #include <map>
@@ -25,7 +25,8 @@ struct ModelPoints {
   // attention layers whose attention weights interventions can change
   std::set<std::pair<Kind, std::int64_t>> replaceable;
 
-  // Return the probe points of the model. For a model with two encoders, they are those of the text encoder.
+  // Return the probe points of the model. For a model with two encoders, return the points of the text
+  // encoder.
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;
@@ -39,8 +40,8 @@ struct ModelPoints {
 
 // Return the probe that applies the interventions; null if there are none. Values from another text need
 // `loaded`, and values from an image or sound file need `read_file`. Throws usage if an intervention names a
-// probe point, layer or head that the model does not have, if the other input is shorter than the positions
-// to patch, or if `loaded` or `read_file` is needed and missing; io and bad_file if a file cannot be read.
+// probe point, layer or head that does not exist, if the other input has too few positions, or if `loaded` or
+// `read_file` is needed and missing. Throws io or bad_file if a file cannot be read.
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {}, const FileReader& read_file = {});

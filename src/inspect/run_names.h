@@ -13,7 +13,8 @@ namespace regard::inspect {
 // tensor.
 TensorMap usable_inputs(const TensorMap& inputs);
 
-// Throw usage, naming the nearest known name, for a name that is neither an output of a model nor a group.
+// Throw usage for a name that is neither an output of a model nor a group. The error shows the nearest known
+// name.
 void check_output_names(const std::set<std::string>& capture);
 
 // Return true if `capture` selects an output: by "all", by its name, by the part of the name before its

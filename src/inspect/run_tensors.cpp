@@ -92,7 +92,7 @@ class Run {
     }
   }
 
-  // Add the base model's pooler output for models with another head, unless a sequence has no tokens.
+  // Add the base model's pooler output if the head does not use the pooler, unless a sequence has no tokens.
   void add_pooler() {
     const Ragged shape = main_side().batch().shape;
     for (std::int64_t s = 0; s < shape.sequences(); ++s)

@@ -26,11 +26,13 @@ struct TensorRunOptions {
 };
 
 // Run the model and return the outputs selected by `options`. If there are loss_weight.OUTPUT inputs, the
-// loss is Σ OUTPUT · loss_weight.OUTPUT. Otherwise it is the mean loss of the model's head: cross-entropy
-// (natural log; decoders: of the next token), binary cross-entropy for token flags, and for f32 labels of
-// sequences the squared error or binary cross-entropy, according to transformers' problem_type. Computing
-// gradients makes the model trainable. Throws invalid_input for invalid inputs, and usage if no selected
-// output exists.
+// loss is Σ OUTPUT · loss_weight.OUTPUT. Otherwise, it is the mean loss of the model's head:
+//   integer labels           cross-entropy (natural logarithm); for decoders, of the next token
+//   CTC labels               CTC loss
+//   token flags              binary cross-entropy
+//   f32 labels of sequences  squared error or binary cross-entropy, according to transformers' problem_type
+// Computing gradients makes the model trainable. Throws invalid_input for invalid inputs, and usage if no
+// selected output exists.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options = {});
 

@@ -16,10 +16,10 @@ constexpr std::int64_t kMostSoundWeights = std::int64_t{1} << 27;
 // averaged into at most 600 columns, and the values are scaled so that the smallest is 0 and the largest 1.
 Spectrogram display_spectrogram(const Tensor& frames, double frame_seconds, double seconds);
 
-// If `selection` names no kinds, layers or heads, restrict it so that one pass over `input` has at most
-// `numbers` attention weights: exclude the encoder's attention of an encoder–decoder, which generates
-// `written` tokens, or the first layers of any other model. Return a sentence that says what is excluded, or
-// "" if nothing is. Throws invalid_input if the selected weights are still too many.
+// Limit the attention weights of one pass over `input` to `numbers`. `written` is the number of tokens that
+// an encoder–decoder generates. If `selection` names no kinds, layers or heads, exclude the encoder's
+// attention (encoder–decoders) or the first layers (other models). Return a sentence about the excluded
+// attention, or "" if nothing is excluded. Throws invalid_input if there are still too many weights.
 std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& input, std::int64_t written,
                           std::int64_t numbers, Selection& selection);
 

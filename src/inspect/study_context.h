@@ -46,9 +46,8 @@ class StudyContext {
   std::string token(std::int32_t id) const;
   // returns the id of a class, or of a text's first token
   std::int32_t answer_id(const std::string& text) const;
-  // Return the position where the answer is predicted, if none is given: the last one for a decoder, the
-  // first one with a known prediction for an encoder–decoder, the first mask for a masked language model,
-  // else 0.
+  // Return the default position of the answer. Decoder: the last position. Encoder–decoder: the first
+  // position with a known prediction. Masked language model: the first mask. Other models: 0.
   std::int64_t usual_position(const StudyExample& example) const;
   // Return the logit difference that the request's `position`, `answer` and `instead` define. By default, the
   // position is usual_position(), and the answer is the label at that position or, if `strongest` is true,

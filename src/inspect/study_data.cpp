@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Return, for each of `ids`, true if its bytes in the decoded text overlap the first occurrence of `answer`.
+// Return true for each of `ids` whose bytes in the decoded text overlap the first occurrence of `answer`.
 // Throws invalid_input if the text does not contain the answer.
 std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids,
                             const std::string& answer) {
@@ -187,11 +187,11 @@ bool lists_images(const std::string& file) {
 
 // Return true if the data for a model with two encoders are images, false if they are texts.
 bool are_images(const data::DataFiles& data) {
-  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options of image tables
+  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options for image tables only
   const std::string& first = data.files.at(0);
   if (first == "-") return false;
   std::error_code ignored;
-  if (fs::is_directory(first, ignored) || data::looks_like_image(first)) return true;  // the latter: IDX
+  if (fs::is_directory(first, ignored) || data::looks_like_image(first)) return true;  // folder or IDX file
   const data::TableFormat format = data::format_of(first, data::TableFormat::lines);
   if (data::has_columns(format) && format != data::TableFormat::tsv) return true;
   return lists_images(first);

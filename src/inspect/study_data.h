@@ -81,10 +81,12 @@ struct LabeledInputs {
   std::vector<LabeledInput> inputs = {};
 };
 // Read lines TEXT<tab>LABEL, or a data set of images or sounds, as read_examples() does; options.answer has
-// no effect. For a model with two encoders, the data are images if they are a folder, IDX files, a CSV or
-// JSONL table, if options of image tables are set, or if the first column contains names of images; otherwise
-// texts, which are padded as in training. Throws invalid_input for a line without a tab, and for a table that
-// mixes images and texts. `loaded` must outlive the result.
+// no effect.
+// For a model with two encoders, the data are images if they are a folder, IDX files, or a CSV or JSONL
+// table. They are also images if options of image tables are set, or if the first column contains names of
+// images. Otherwise, the data are texts, which are padded as in training.
+// Throws invalid_input for a line without a tab, and for a table that mixes images and texts. `loaded` must
+// outlive the result.
 LabeledInputs read_labeled_inputs(const infer::LoadedModel& loaded, const data::DataFiles& data,
                                   const StudyDataOptions& options = {});
 

@@ -15,8 +15,8 @@
 
 namespace regard::inspect {
 
-// Replaces values at probe points, and the outputs of layers or attentions, which are then not computed
-// (ops/replacing_probe.h). Tensors are [tokens, features] of the batch and must outlive the pass.
+// Replaces values at probe points, and the outputs of layers or attention layers. A replaced layer is not
+// computed (ops/replacing_probe.h). Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ForwardingProbe {
  public:
   // `observer`, if not null, is called with the values after the replacement. It is not owned.
@@ -36,8 +36,8 @@ class InjectedPass : public ForwardingProbe {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// A sum of `count` cross-entropies in nats; for a CTC head, the CTC loss of `count` labels; for a multi-label
-// classifier, the sum over `count` examples of the mean binary cross-entropy of the classes.
+// A sum of `count` cross-entropies in nats. CTC head: the CTC loss of `count` labels. Multi-label classifier:
+// the sum over `count` examples of the mean binary cross-entropy of the classes.
 struct StudyLoss {
   double sum = 0;
   std::int64_t count = 0;

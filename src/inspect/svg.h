@@ -1,5 +1,5 @@
-// Attention maps as SVG, without libraries or external resources; fonts are those of the viewer's system.
-// Colours follow the viewer's light or dark colour scheme.
+// Attention maps as SVG, without libraries or external resources. The SVG uses the fonts of the viewer's
+// system and the viewer's light or dark colour scheme.
 #pragma once
 
 #include <span>

@@ -70,8 +70,7 @@ void SweepState::check() const {
   if (!file_) throw io_error(path_, "cannot write the state of the sweep", errno == 0 ? EIO : errno);
 }
 
-// Read the stored results. `first` is the first line for these settings; an incomplete copy of it is
-// accepted.
+// Read the stored results. `first` is the expected first line. An incomplete first line is accepted.
 void SweepState::read(const SweepSettings& settings, const std::string& first) {
   LineReader reader(path_);
   std::string line;

@@ -22,8 +22,8 @@ class SweepState {
   explicit SweepState(const char* part = "head", const char* value = "loss") : part_(part), value_(value) {}
 
   // Open or create the file, unless `path` is empty; later calls have no effect. Throws usage if an existing
-  // file has other content or belongs to a sweep with other settings, naming the first setting that differs;
-  // io if the file cannot be written.
+  // file has other content or belongs to a sweep with other settings; the error names the first different
+  // setting. Throws io if the file cannot be written.
   void open(const std::filesystem::path& path, const SweepSettings& settings);
 
   // Return the stored result of a part, or null if there is none.

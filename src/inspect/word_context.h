@@ -50,9 +50,10 @@ struct WordContext {
 constexpr std::size_t kMostContextSentences = 1000;
 
 // Run the encoder, or the decoder of a decoder-only model, on each sentence, and compare the vectors of
-// `word`, which is found as a whole word, regardless of case. `edits` are interventions of every pass; may be
-// null. Throws usage for a model that does not read text and for more than kMostContextSentences sentences,
-// and invalid_input if `word` is empty, if there is no sentence, or if a sentence does not contain the word.
+// `word`. The word is found as a whole word, regardless of case. `edits` are interventions of every pass; may
+// be null. Throws usage for a model that does not read text and for more than kMostContextSentences
+// sentences. Throws invalid_input if `word` is empty, if there is no sentence, or if a sentence does not
+// contain the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences, const EditedPass* edits = nullptr);
 

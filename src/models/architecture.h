@@ -90,8 +90,8 @@ struct InputEmbeddingConfig {
   std::string projection;  // name of a linear layer with `size` inputs and `hidden` outputs
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // Input of a model that reads images (`patches`) or audio (`front`) instead of token ids. Of the fields
-  // above, such a model uses only norm, norm_config, dropout and initial, and vocabulary if it has an output
+  // Input of a model that reads images (`patches`) or audio (`front`) instead of token ids. Such a model uses
+  // only norm, norm_config, dropout and initial from the fields above, and vocabulary for an output
   // vocabulary.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
@@ -113,8 +113,8 @@ struct StackConfig {
   // True if the last entry of `hidden_states` in the reference implementation is the state after the norm
   // named `norm`.
   bool last_state_is_normed = true;
-  // Name of the weights of a learned sum: the output is Σ softmax(weights)[i] · state[i] of the embedding's
-  // and the layers' states. Empty if the output is that of the last layer.
+  // Name of the weights of a learned sum over the states of the embedding and all layers: the output is Σ
+  // softmax(weights)[i] · state[i]. If empty, the output is the state of the last layer.
   std::string layer_weights;
 };
 

@@ -9,8 +9,8 @@
 
 namespace regard::models {
 
-// Copy the weights of `from`, which must be f32, to the weights of `model` with the same name (according to
-// NameRules) and shape, except those whose name without prefix begins with `except` (empty: no exception).
+// Copy the weights of `from` (f32) to the weights of `model` with the same name, according to NameRules, and
+// the same shape. If `except` is not empty, skip weights whose name without prefix begins with `except`.
 // Return the names of the weights of `model` that are not set.
 std::vector<std::string> copy_weights(Network& from, Network& model, const std::string& except = "");
 

@@ -39,8 +39,8 @@ struct DualEncoderConfig {
   NameRules names;
 };
 
-// A dual encoder, as a Network without a head: encode() runs the text encoder on ids and the image encoder on
-// pixels. input_spec(), vocabulary(), hidden_size() and max_positions() are those of the text encoder.
+// A dual encoder, as a Network without a head. encode() runs the text encoder on ids and the image encoder on
+// pixels. input_spec(), vocabulary(), hidden_size() and max_positions() describe the text encoder.
 class DualEncoder : public Network {
  public:
   explicit DualEncoder(DualEncoderConfig config);

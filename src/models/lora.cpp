@@ -31,7 +31,7 @@ std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// Return the base model's name for a weight that an adapter file contains in full, instead of an update.
+// Convert the adapter's name of a weight that is stored in full, not as an update, to the base model's name.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");
@@ -45,7 +45,7 @@ std::string short_name(const std::string& name, const NameRules& rules) {
   return name;
 }
 
-// Return the name with the parts that the modules of transformers 5 have instead of those of a checkpoint.
+// Convert a name in a checkpoint to the name of the module in transformers 5.
 std::string module_name(std::string name, const NameRules& rules) {
   for (const auto& [part, replacement] : rules.modules)
     if (const std::size_t at = name.find(part); at != name.npos) name.replace(at, part.size(), replacement);
@@ -158,8 +158,8 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT sets modules_to_save to the names of the heads of all families, so names without a match are an
-  // error only if no name matches.
+  // PEFT lists the heads of all families in modules_to_save, so a name without a match is an error only if no
+  // name matches.
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())

@@ -33,9 +33,9 @@ class Lora {
   // matches, by NameStyle::checkpoint. Throws usage if the config is invalid, no module matches the targets
   // or modules_to_save, or a target is an embedding or the output layer.
   Lora(Network& model, const LoraConfig& config, std::uint64_t seed);
-  // Load an adapter, with names of either style, from a folder and add it to the model; the ranks are those
-  // of the tensors. Throws io if a file cannot be read, and bad_file if its content is invalid or a tensor
-  // does not match the model; the model is unusable after an error.
+  // Load an adapter, with names of either style, from a folder and add it to the model. The ranks are read
+  // from the shapes of the tensors. Throws io if a file cannot be read, and bad_file if its content is
+  // invalid or a tensor does not match the model. The model is unusable after an error.
   Lora(Network& model, const std::filesystem::path& folder);
 
   // Return the weights that training changes: the updates, biases, and modules to save.
@@ -68,7 +68,7 @@ class Lora {
 
   Network* model_;
   LoraConfig config_;
-  NameStyle style_ = NameStyle::module;  // of the names in the adapter's files
+  NameStyle style_ = NameStyle::module;  // style of the names in the adapter's files
   std::vector<Parameter*> adapted_;      // weights of the model that have low-rank updates
   std::vector<Named> updates_, whole_;
 };

@@ -98,8 +98,8 @@ Json or_null(const std::vector<T>& list) {
 
 bool LoraConfig::saves(const std::string& module) const {
   return std::any_of(modules_to_save.begin(), modules_to_save.end(), [&module](const std::string& name) {
-    // As in PEFT, the name is an ending of the name of `module` or of a module that contains it, which may
-    // begin inside a word: "classifier" includes "pre_classifier".
+    // As in PEFT, `name` may be any ending of the module's name or of the name of a containing module:
+    // "classifier" also selects "pre_classifier".
     return (module + ".").find(name + ".") != std::string::npos;
   });
 }

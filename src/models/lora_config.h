@@ -26,7 +26,7 @@ struct LoraConfig {
   std::vector<std::int64_t> layers;  // indices of the layers to adapt; empty means all
   // names of modules that contain the layers, such as "h"; empty means any
   std::vector<std::string> layers_pattern;
-  // biases that are also trained: none, all, or lora_only (those of adapted modules)
+  // biases that are also trained: none, all, or lora_only (biases of adapted modules)
   std::string bias = "none";
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
   std::string base_model;                    // path of the base model, for information only

@@ -71,31 +71,31 @@ class Network {
   // size of the decoder's vocabulary if there is a decoder, else of the encoder's
   virtual std::int64_t vocabulary() const = 0;
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
-  // Return the specification of the encoder's input. If there is no encoder, return that of the decoder's
-  // input (token ids).
+  // Return the specification of the encoder's input or, if there is no encoder, of the decoder's input (token
+  // ids).
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
   // maximum number of positions of a sequence; 0 means no limit
   virtual std::int64_t max_positions() const = 0;
 
   // Return all weights in a fixed order. A tied weight occurs once. The pointers are valid for the model's
-  // lifetime, except that fit_to_file() may replace those of the head.
+  // lifetime, except that fit_to_file() may replace the weights of the head.
   virtual std::vector<Parameter*> parameters() = 0;
 
   // Return the content of config.json. make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
   // Compute the last hidden states [source tokens, hidden] of the encoder. Throws usage if the model has no
-  // encoder or does not read this kind of input, and invalid_input if the shape of an input is wrong, an id
-  // is outside the vocabulary, or a position is beyond the model's limit.
+  // encoder or does not read this kind of input. Throws invalid_input if the shape of an input is wrong, an
+  // id is outside the vocabulary, or a position is beyond the model's limit.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
-  // Compute the last hidden states [target tokens, hidden] of the decoder at target.shape.positions, which
-  // must continue at the slot's length if there is a cache. `memory` contains one source sequence for each
-  // target sequence or, with a cache, for each selected slot whose source is not in the cache yet, in the
-  // order of the batch. Throws usage if the model has no decoder, `memory` or `cache` does not fit the batch,
-  // or the tape records with a cache; invalid_input if an id is outside the vocabulary or a position is
-  // beyond the model's limit; resource_exhausted if the cache is full.
+  // Compute the last hidden states [target tokens, hidden] of the decoder at target.shape.positions. With a
+  // cache, the positions of a sequence must start at the slot's length. `memory` contains one source sequence
+  // for each target sequence, in the order of the batch. With a cache, it contains only the sources that are
+  // not in the cache yet. Throws usage if the model has no decoder, `memory` or `cache` does not fit the
+  // batch, or the tape records with a cache. Throws invalid_input if an id is outside the vocabulary or a
+  // position is beyond the model's limit, and resource_exhausted if the cache is full.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]

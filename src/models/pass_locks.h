@@ -8,8 +8,8 @@
 
 namespace regard::models {
 
-// Locks the model's mutex, because a pass may replace position tables and packed weights, and the thread
-// pool, so that the kernels need not lock it.
+// Locks the model's mutex, because a pass may replace position tables and packed weights. Also locks the
+// thread pool, so that the kernels need not lock it.
 struct PassLocks {
   PassLocks(std::mutex& model, Tape& tape) : own(model), pool(tape.pool().take_turn()) {}
   std::lock_guard<std::mutex> own;

@@ -1,7 +1,7 @@
 // Quantisation to int8 for inference. Each matrix is stored as integers from −127 to 127 and one scale per
-// output (for an embedding table, one scale per id). In a file, a weight NAME is an I8 tensor of the same
-// shape and the F32 tensor NAME_scale, and the value is NAME · NAME_scale with broadcasting; config.json has
-// a "quantization_config".
+// output (for an embedding table, one scale per id). In a file, a weight NAME is stored as an I8 tensor NAME
+// of the same shape and an F32 tensor NAME_scale. The value is NAME · NAME_scale with broadcasting.
+// config.json has a "quantization_config".
 #pragma once
 
 #include "base/json.h"
@@ -10,7 +10,7 @@
 
 namespace regard::models {
 
-// Quantise the f32, f16 and bf16 matrices of the model to int8, for inference only; position and type tables,
+// Quantise the f32, f16 and bf16 matrices of the model to int8, for inference only. Position and type tables,
 // and matrices with more than 65,536 inputs, stay unchanged. Weights are converted one at a time to limit the
 // peak memory. Throws numeric for weights that are not finite.
 void quantize(Network& model);

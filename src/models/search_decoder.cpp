@@ -91,8 +91,8 @@ void show_weights(Tape& tape, const Ragged& shape, const Ragged& source, std::sp
   for (std::size_t s = 0; s < all.size(); ++s) tape.probe->see(kPoint, static_cast<std::int64_t>(s), all[s]);
 }
 
-// Let a ReplacingProbe replace the attention context of one step, and return the result. The probe receives
-// the rows of the whole batch; those of other steps are 0.
+// Return the attention context of one step after replacement by a ReplacingProbe. The probe receives rows for
+// the whole batch; the rows of other steps are 0.
 Var replaced(Tape& tape, Var context, const Step& step, std::int64_t tokens) {
   constexpr const char* kPoint = "decoder.0.cross.context";
   ReplacingProbe* const probe = replacing_probe(tape);

@@ -24,7 +24,7 @@ struct SequenceConfig {
   std::string family;           // model_type without "regard-"
   std::int64_t vocabulary = 0;  // size of the vocabulary of the output side
   std::int64_t source_vocabulary = 0;
-  std::int64_t embedding = 0, hidden = 0;  // sizes; `hidden` includes both directions of an encoder
+  std::int64_t embedding = 0, hidden = 0;  // numbers of features; `hidden` includes both directions
   std::int64_t layers = 1, encoder_layers = 1;
   kernels::Cell cell = kernels::Cell::tanh;
   bool bidirectional = false;

@@ -155,7 +155,7 @@ struct LayerCall {
   }
 };
 
-// Return the output of a layer. If `keeps_x` is false, it may overwrite x.
+// Return the output of a layer. If `keeps_x` is false, the layer may overwrite x.
 Var forward_layer(Tape& tape, const nn::Block& block, Var x, const nn::AttentionInput& self,
                   const nn::AttentionInput& cross, bool keeps_x) {
   if (!tape.options().checkpoint && keeps_x) return block.forward(tape, x, self, cross);

@@ -97,8 +97,8 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
           : Json{{"architectures", {"BlenderbotForConditionalGeneration"}}, {"model_type", "blenderbot"}};
   json["vocab_size"] = c.source_vocabulary > 0 ? c.source_vocabulary : c.vocabulary;
   if (marian) json["decoder_vocab_size"] = c.vocabulary, json["share_encoder_decoder_embeddings"] = all;
-  // Marian can also tie only the decoder's embedding and the output projection; the other classes tie these
-  // and the encoder's embedding, or none.
+  // Marian can tie the decoder's embedding and the output projection, with or without the encoder's
+  // embedding. The other classes can only tie all three or none.
   json["tie_word_embeddings"] = marian ? c.tie_embeddings != "none" : all;
   json["max_position_embeddings"] = transformers_positions(c);
   json["d_model"] = c.hidden_size;

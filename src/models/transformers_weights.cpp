@@ -209,8 +209,8 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
 
 // The following functions convert to decoders (GPT-2, Llama).
 
-// Write the embedding table, multiplied by √hidden_size if the model scales its embeddings. If the output
-// table is untied or differs by this factor, write it too.
+// Write the embedding table, multiplied by √hidden_size if the model scales its embeddings. Also write the
+// output table if it is untied or differs by this factor.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");

@@ -144,8 +144,8 @@ void set_pooler(Network& model, const formats::Weights& weights) {
   }
 }
 
-// Return true for files that are copied to a saved model: those of the configuration and the tokenizer.
-// Weights and files of a training run are not copied.
+// Return true for files that are copied to a saved model: configuration and tokenizer files. Weights and
+// files of a training run are not copied.
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};

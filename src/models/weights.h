@@ -14,7 +14,7 @@
 
 namespace regard::models {
 
-// How the matrices of a loaded model are stored in memory.
+// Storage of the matrices of a loaded model in memory.
 enum class WeightMode {
   widened,  // matrices as f32 values, for training and for inspecting the weights
   stored,   // matrices in the file's dtype (Parameter::Held), for inference
@@ -26,16 +26,17 @@ enum class WeightMode {
 // Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:
 // f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to
 // f32, and their mapped pages are released. An I8 tensor NAME requires an F32 tensor NAME_scale; the weight
-// is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
-// the head does not use; these are checked last. Throws bad_file if a tensor is missing, is unused, or has
-// the wrong shape or an unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are
+// is NAME · NAME_scale. All tensors are checked before the first weight is set; only the tensors of a pooler
+// that the head does not use are checked last. Throws bad_file if a tensor is missing, is unused, or has the
+// wrong shape or an unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are
 // invalid, or if two copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has
 // no bf16 instructions or the file has int8 weights.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
-// Return all weights for saving, in the layout of the file from which they were loaded, including copies of
-// tied weights, as f32. With stored_dtypes, weights have the file's dtype, except that I8 tensors converted
-// to f32 stay f32, and weights held for inference (Parameter::Held) are returned with their dtype and scales.
+// Return all weights for saving, including copies of tied weights, in the layout of the file from which they
+// were loaded. The model's weights are f32; unused tensors of the file are unmodified. With stored_dtypes,
+// weights have the file's dtype, but I8 tensors that were converted to f32 stay f32. Weights held for
+// inference (Parameter::Held) then have their dtype and scales.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).
@@ -46,9 +47,9 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
 // Write the weights to `to`/model.safetensors, with the names and layouts of the file from which they were
-// loaded, and copy the configuration, the tokenizer and the modules of sentence-transformers from `from`. The
+// loaded. Copy the configuration, the tokenizer and the modules of sentence-transformers from `from`. The
 // folder is created atomically. Throws usage if `to` exists.
-// `dtype`: dtype of the weights; default: the dtypes in which they are stored.
+// `dtype`: dtype of the weights. Default: the stored dtypes.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 

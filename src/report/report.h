@@ -10,8 +10,8 @@
 
 namespace regard::report {
 
-// Maximum number of points of a curve. A longer curve is divided into kMaxPoints / 2 ranges, and only the
-// smallest and the largest value of each range are kept, so that all peaks remain visible.
+// Maximum number of points of a curve. A longer curve is divided into kMaxPoints / 2 ranges. Only the
+// smallest and the largest value of each range are kept, so all peaks remain visible.
 constexpr std::size_t kMaxPoints = 2000;
 
 // Return the content of a report:

@@ -84,7 +84,7 @@ void read_log(const std::filesystem::path& path, RunHistory& history) {
   std::istringstream lines(read_regular_file(path));
   std::string text;
   for (std::int64_t number = 1; std::getline(lines, text); ++number) {
-    if (lines.eof()) break;  // the last line is incomplete: the run is still writing it
+    if (lines.eof()) break;  // the last line is incomplete, because the run is still writing it
     Json line;
     try {
       line = parse_json(text, path.string());

@@ -43,9 +43,9 @@ struct RunHistory {
   Json average = {};            // validation results of the averaged checkpoints; null if there are none
 };
 
-// Read a run folder, without an incomplete last line of log.jsonl, which a run is still writing. Throws usage
-// if there is no log.jsonl, and bad_file if run.toml is invalid or a line of log.jsonl is not an object with
-// an integer "step".
+// Read a run folder. An incomplete last line of log.jsonl is ignored, because the run may still be writing
+// it. Throws usage if there is no log.jsonl, and bad_file if run.toml is invalid or a line of log.jsonl is
+// not an object with an integer "step".
 RunHistory read_history(const std::filesystem::path& folder);
 
 }  // namespace regard::report

@@ -45,7 +45,7 @@ float classifier_dropout(const ConfigReader& config);
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
 // Set head, pooler and names in `all` for a RoBERTa class; all.encoder must already be set. `kind` is the
-// name of the class ("RobertaForMaskedLM"), `family` is the start of that name ("Roberta"), and `prefix` is
+// name of the class ("RobertaForMaskedLM"), and `family` is the start of this name ("Roberta"). `prefix` is
 // the prefix of the encoder's weights in classes with a head ("roberta.").
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);

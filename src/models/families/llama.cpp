@@ -9,7 +9,7 @@ Architecture llama(const ConfigReader& config) {
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.mlp_bias = config.flag("mlp_bias", false);
   what.activation = config.activation("hidden_act", "silu");
-  if (config.has("sliding_window")) window_of(config, 0);  // check that it is valid; Llama ignores it
+  if (config.has("sliding_window")) window_of(config, 0);  // check the value; Llama does not use it
   return llama_like(config, what);
 }
 

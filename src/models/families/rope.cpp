@@ -46,8 +46,8 @@ double original_length(const ConfigReader& config, const ConfigReader& scaling) 
   return static_cast<double>(scaling.size(kKey, config.size("max_position_embeddings")));
 }
 
-// Scale the frequencies as in Llama 3.1: long wavelengths are multiplied by `factor`, short wavelengths are
-// unchanged, and those between are interpolated.
+// Scale the frequencies as in Llama 3.1. Long wavelengths are multiplied by `factor`, short wavelengths are
+// unchanged, and the frequencies of all other wavelengths are interpolated.
 void scale_llama3(const ConfigReader& config, const ConfigReader& scaling, nn::RotaryConfig& rotary) {
   const double factor = factor_of(scaling), low = positive(scaling, "low_freq_factor"),
                high = positive(scaling, "high_freq_factor"), length = original_length(config, scaling);

@@ -1,7 +1,6 @@
 // T5 (Raffel et al. 2020) and T5 1.1, as in transformers' modeling_t5.py: a pre-norm encoder–decoder with RMS
-// norms, no biases, unscaled attention scores, and one table of relative position biases for all encoder
-// layers and one for all decoder layers. T5 1.1 has a gated feed-forward layer and an untied output
-// projection.
+// norms, no biases and unscaled attention scores. The encoder and the decoder each have one table of relative
+// position biases for all layers. T5 1.1 has a gated feed-forward layer and an untied output projection.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"

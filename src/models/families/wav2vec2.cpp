@@ -84,7 +84,8 @@ nn::BlockConfig wav2vec2_block(const ConfigReader& config, std::int64_t hidden, 
   (stable ? block.self_norm.before : block.self_norm.after) = "layer_norm";
   (stable ? block.feed_forward_norm.before : block.feed_forward_norm.after) = "final_layer_norm";
   block.dropout = config.rate("hidden_dropout", 0.1f);
-  // MMS (Pratap et al. 2023). transformers reads the key only with do_stable_layer_norm.
+  // Adapter layers of MMS (Pratap et al. 2023). transformers reads adapter_attn_dim only with
+  // do_stable_layer_norm.
   if (stable && config.has("adapter_attn_dim")) {
     nn::FeedForwardConfig& adapter = block.adapter.emplace();
     adapter.hidden = hidden, adapter.inner = config.size("adapter_attn_dim");
