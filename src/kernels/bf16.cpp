@@ -27,7 +27,8 @@ constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
 constexpr int kNoPath = -1;
 
-// REGARD_ISA=avx512 excludes AMX, and allows VDPBF16PS where it is slower than f32.
+// Return true if REGARD_ISA is "avx512". This value excludes AMX, and selects VDPBF16PS even on processors on
+// which it is slower than f32.
 bool avx512_is_requested() {
   const char* cap = std::getenv("REGARD_ISA");
   return cap != nullptr && name_of(Isa::avx512) == cap;
@@ -62,7 +63,7 @@ std::int64_t panel_numbers(std::int64_t k) {
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
-  // true if elements of adjacent lines are adjacent in memory, false if the elements of one line are
+  // true: adjacent lines are adjacent in memory; false: adjacent elements of a line are adjacent in memory
   bool along;
   std::int64_t stride, k;
 

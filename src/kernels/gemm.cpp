@@ -1,5 +1,6 @@
-// Blocking and threads of matrix products. Results are bit-identical for every choice made here: an element's
-// multiply-adds are executed in the order of k, and C keeps the partial sums between blocks of k.
+// Blocking and threads of matrix products. Results are bit-identical for every choice of both. The
+// multiply-adds of an element are executed in the order of k, and C keeps the partial sums between blocks of
+// k.
 #include "kernels/gemm.h"
 
 #include <algorithm>
@@ -289,7 +290,7 @@ class Product {
   // rows are contiguous; otherwise, a task packs some steps of k of several panels.
   struct PackTasks {
     std::int64_t panels = 1, steps = 0;  // number of panels in a task, and of steps of k in a task
-    std::int64_t across = 0, along = 0;  // number of tasks across the panels, and of tasks along k
+    std::int64_t across = 0, along = 0;  // number of tasks over the panels, and over k
     std::int64_t count() const { return across * along; }
   };
 

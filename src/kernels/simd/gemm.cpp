@@ -136,7 +136,7 @@ void multiply_half_columns(const GemmBlock& block, Range columns, bool together)
       multiply_and_finish(block, tile, kTiles.of[0][rows - 1][vectors - 1], own, columns);
       continue;
     }
-    // The multiply-adds hide the cost of the stores.
+    // Store the widened elements if later tiles read them. The multiply-adds hide the cost of the stores.
     const bool keeps = block.widened != nullptr && rows < block.rows;
     const HalfTileFunction function = together ? kHalfTiles.together[block.brain][rows - 1]
                                       : keeps  ? kHalfTiles.keeping[block.brain][vectors - 1]
