@@ -194,8 +194,8 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
   return chunk;
 }
 
-// Forward pass for few queries, as in decoding, where reading keys and values limits the speed. A unit is one
-// head of a sequence; the keys of adjacent units are adjacent in memory.
+// Forward pass for few queries, as in decoding. Reading keys and values limits the speed. A unit is one head
+// of a sequence; the keys of adjacent units are adjacent in memory.
 void forward_few(ThreadPool& pool, const Turn& turn, const Attention& problem) {
   const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);

@@ -36,7 +36,7 @@ struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   // range of keys within the sequence; begin is a multiple of backward_keys
   std::int64_t key_begin = 0, key_end = 0;
-  // Orders the updates of the query gradients of all heads that use kv_head; null if no other thread updates
+  // Orders the updates of the query gradients of all heads that use kv_head. Null if only one thread updates
   // them.
   PanelTurns* turns = nullptr;
 };

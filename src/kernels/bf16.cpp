@@ -157,8 +157,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return the worker's scratch memory for packed rows of A. The scratch memory of the calling thread
-  // contains the packed B, if any, before these rows.
+  // Return the worker's scratch memory for packed rows of A. On the calling thread, this memory follows the
+  // packed B, if there is one.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);

@@ -111,8 +111,8 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // Return `floats` floats of the worker's scratch memory. The scratch memory of the calling thread contains
-  // the packed B of multiply_phase(), which all workers read, before these floats.
+  // Return `floats` floats of the worker's scratch memory. On the calling thread, they follow the packed B of
+  // multiply_phase(), which all workers read.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);

@@ -34,9 +34,9 @@ const std::string& lacking();
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
 // Return the active instruction set. Default: the widest available one. The environment variable REGARD_ISA
-// (neon, avx2, avx512 or amx) limits the width; `amx` means avx512 and, if available, AMX. Machines with the
-// same active instruction set compute the same results. Throws in the same cases as choose(), on the first
-// call.
+// (neon, avx2, avx512 or amx) limits the width; `amx` means avx512 and, if available, AMX. Throws in the same
+// cases as choose(), on the first call.
+// Machines with the same active instruction set compute the same results, except for bf16 products (bf16.h).
 Isa active();
 
 // Select the instruction set, for tests and benchmarks. No kernel may run during the call. Throws usage if

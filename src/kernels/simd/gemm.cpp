@@ -37,7 +37,7 @@ template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
   float* c = block.c + rows.begin * block.ldc + columns.begin;
-  // Assign single fields, because copying the tile would load several recently stored fields at once. Such a
+  // Assign the fields one by one: copying the tile would load several recently stored fields at once. Such a
   // load waits until all earlier stores of C have completed.
   tile.c = block.accumulate ? c : nullptr;
   tile.out = c;
