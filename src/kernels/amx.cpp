@@ -22,7 +22,7 @@ bool has_amx(AmxFeature feature) {
 
 bool has_fast_bf16_instructions() {
   unsigned highest = 0, b = 0, c = 0, d = 0;
-  // The registers ebx, edx and ecx contain "AuthenticAMD".
+  // Compare the vendor string in the registers ebx, edx and ecx with "AuthenticAMD".
   return __get_cpuid(0, &highest, &b, &c, &d) != 0 && b == signature_AMD_ebx && d == signature_AMD_edx &&
          c == signature_AMD_ecx;
 }

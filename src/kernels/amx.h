@@ -1,4 +1,4 @@
-// Detection of AMX, which a process must request from the operating system, and of bf16 instructions.
+// Detection of AMX and of bf16 instructions. A process must request AMX from the operating system.
 #pragma once
 
 namespace regard::kernels {

@@ -1,6 +1,7 @@
-// Division of attention into tasks. Results are bit-identical for every division: each sum of a row depends
-// only on that row's keys, the gradient of a key is summed within one task, and the contributions to the
-// gradient of a query are added in the order of the key chunks.
+// Division of attention into tasks. Results are bit-identical for every division:
+// - Each sum of a row depends only on the keys of that row.
+// - One task computes the whole gradient of a key.
+// - The contributions to the gradient of a query are added in the order of the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ void backward_columns(const Attention& problem, const AttentionDropout& dropout,
   } while (begin < keys);
 }
 
-// Counts, for each panel of queries, the key chunks that have finished updating its gradients.
+// Counts the key chunks that have updated the gradients of each panel of queries.
 class Turns final : public PanelTurns {
  public:
   Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}
@@ -193,8 +194,8 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
   return chunk;
 }
 
-// Forward pass for few queries, as in decoding, where reading keys and values limits the speed. A unit is one
-// head of a sequence; the keys of adjacent units are adjacent in memory.
+// Forward pass for few queries, as in decoding. Reading keys and values limits the speed. A unit is one head
+// of a sequence; the keys of adjacent units are adjacent in memory.
 void forward_few(ThreadPool& pool, const Turn& turn, const Attention& problem) {
   const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);

@@ -1,6 +1,6 @@
 // Scaled dot-product attention over ragged batches (Vaswani et al. 2017, section 3.2.1), forward and
-// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). The attention weights are
-// never stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights
+// backward. It uses the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022). The attention weights
+// are never stored. The log-sum-exp (lse) of each row is stored, and the backward pass recomputes the weights
 // from it.
 //
 // For query i and key j of the same sequence, head h:
@@ -26,8 +26,8 @@ struct AttentionPages {
   bool bf16 = false;                 // true if the pages have the layout of bf16_pages.h
 };
 
-// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch; each sequence has its own
-// pointers to keys and values, because these may be in a cache.
+// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch. Each sequence has its own
+// pointers to keys and values, because they may be in a cache.
 struct AttentionSequence {
   std::int64_t query_begin = 0;  // first row in q
   std::int64_t queries = 0;

@@ -16,8 +16,8 @@ struct AttentionSpec {
   // If above 0, scores become softcap · tanh(score / softcap), before bias and mask. 0 disables it.
   float softcap = 0.0f;
   bool causal = false;  // query i may attend to key j only if j ≤ i + offset
-  // window; if above 0, query i may attend to key j only if |i + offset − j| < window (with `causal`, the
-  // last `window` keys)
+  // If above 0, query i may attend to key j only if |i + offset − j| < window. With `causal`, these are the
+  // last `window` keys. 0 means no window.
   std::int64_t window = 0;
   // dropout rate of the attention weights in training; kept weights are multiplied by 1 / (1 − dropout)
   float dropout = 0.0f;

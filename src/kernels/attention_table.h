@@ -1,5 +1,5 @@
-// The inner loops of attention that each instruction set provides to src/kernels/attention.cpp, which divides
-// the work into tasks.
+// Function table of the inner loops of attention, one table per instruction set. src/kernels/attention.cpp
+// divides the work into tasks.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   // range of keys within the sequence; begin is a multiple of backward_keys
   std::int64_t key_begin = 0, key_end = 0;
-  // Orders the updates of the query gradients of all heads that use kv_head; null if no other thread updates
+  // Orders the updates of the query gradients of all heads that use kv_head. Null if only one thread updates
   // them.
   PanelTurns* turns = nullptr;
 };
@@ -53,9 +53,9 @@ struct AttentionTable {
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
-  // Compute (overwrite) the gradients of the keys and values in `columns`, and add to the query gradients, or
-  // overwrite them if key_begin is 0. Calls for one sequence and head must therefore start in the order of
-  // keys; they may overlap only if `turns` is set.
+  // Compute (overwrite) the gradients of the keys and values in `columns`. Overwrite the query gradients if
+  // key_begin is 0, otherwise add to them. Calls for one sequence and head must therefore start in the order
+  // of keys, and may overlap only if `turns` is set.
   std::size_t (*backward_bytes)(const Attention& problem);
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);

@@ -27,7 +27,8 @@ constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
 constexpr std::int64_t kTasksForThread = 2;
 constexpr int kNoPath = -1;
 
-// REGARD_ISA=avx512 excludes AMX, and allows VDPBF16PS where it is slower than f32.
+// Return true if REGARD_ISA is "avx512". This value excludes AMX, and selects VDPBF16PS even on processors on
+// which it is slower than f32.
 bool avx512_is_requested() {
   const char* cap = std::getenv("REGARD_ISA");
   return cap != nullptr && name_of(Isa::avx512) == cap;
@@ -62,7 +63,7 @@ std::int64_t panel_numbers(std::int64_t k) {
 struct Bf16Lines {
   const float* data;
   const std::uint16_t* stored;
-  // true if elements of adjacent lines are adjacent in memory, false if the elements of one line are
+  // true: adjacent lines are adjacent in memory; false: adjacent elements of a line are adjacent in memory
   bool along;
   std::int64_t stride, k;
 
@@ -156,8 +157,8 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // Return the worker's scratch memory for packed rows of A. The scratch memory of the calling thread
-  // contains the packed B, if any, before these rows.
+  // Return the worker's scratch memory for packed rows of A. On the calling thread, this memory follows the
+  // packed B, if there is one.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);

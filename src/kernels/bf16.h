@@ -28,8 +28,8 @@ std::string_view name_of(Bf16Path path);
 const std::vector<Bf16Path>& bf16_paths();
 
 // Return the fastest path of bf16_paths() if it is faster than f32, otherwise std::nullopt. VDPBF16PS was
-// measured to be faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md), so on
-// processors of other vendors than AMD, avx512_bf16 is the default only if REGARD_ISA=avx512 requests it.
+// measured to be faster than f32 on AMD's processors and slower on Intel's (docs/benchmarks.md). On
+// processors of vendors other than AMD, avx512_bf16 is therefore the default only if REGARD_ISA=avx512.
 std::optional<Bf16Path> default_bf16_path();
 
 // Throw usage if there is no default path and set_bf16_path() was not called. The error message starts with
@@ -52,12 +52,12 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
 
 // Operands and results of a product that are stored as bf16; a, b and c require k > 0. The pointers a, b, c
-// and pre replace those of the same name in Gemm and Epilogue and have the same strides.
+// and pre replace the pointers of the same name in Gemm and Epilogue, and have the same strides.
 struct Bf16Storage {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;  // cannot be combined with accumulate or a residual
-  // values before the activation, which is computed from these rounded values; requires c
+  // values before the activation, rounded to bf16; the activation is computed from them; requires c
   std::uint16_t* pre = nullptr;
   // Dropout of C (rows.h), applied after the activation. The members x, y and sizes of `dropout` are not
   // used.
@@ -69,8 +69,9 @@ struct Bf16Storage {
 };
 
 // Compute C = op(A) op(B) or, if accumulate, C += op(A) op(B), followed by the epilogue of gemm(). The old
-// value of C is added after the sum over k is complete; if `packed` is not null, B is its n columns that
-// start at problem.packed_column, a multiple of kPackedColumnStep.
+// value of C is added after the sum over k is complete.
+// If `packed` is not null, B is n columns of `packed`. They start at problem.packed_column, a multiple of
+// kPackedColumnStep.
 // Throws internal if problem.packed is set, if `packed` does not match the problem, or if a condition of
 // Bf16Storage is violated.
 void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr,

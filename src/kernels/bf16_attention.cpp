@@ -1,5 +1,5 @@
-// Attention in bf16 as matrix products of packed panels: a task packs the keys and values of one key/value
-// head of a sequence once and multiplies them by blocks of queries. All blocks start at fixed positions of
+// Attention in bf16 as matrix products of packed panels. A task packs the keys and values of one key/value
+// head of a sequence once, and multiplies them by blocks of queries. All blocks start at fixed positions of
 // the sequence, so no sum depends on the batch.
 #include "kernels/bf16_attention.h"
 
@@ -16,7 +16,7 @@ namespace regard::kernels {
 namespace {
 
 constexpr std::int64_t kForwardRows = 64, kLongTextRows = 16, kManyKeys = 4096;
-// queries per block of the backward pass; a multiple of kBf16Steps, because key gradients sum over them
+// queries per block of the backward pass; a multiple of kBf16Steps, because key gradients are sums over them
 constexpr std::int64_t kBackwardRows = 64;
 // keys per block of the backward pass; a multiple of kBf16Steps and kBf16PanelColumns
 constexpr std::int64_t kBackwardKeys = 960;
@@ -217,8 +217,8 @@ class BackwardHead {
       chunk(task, head, queries, {begin, std::min(keys, begin + kBackwardKeys)}, query_gradient);
   }
 
-  // Backward pass for a range of queries and keys. With D the factors of dropout and dS = scale W ∘ (D ∘ dO
-  // Vᵀ − delta): dV += (W ∘ D)ᵀ dO, dQ += dS K, dK += dSᵀ Q.
+  // Backward pass for a range of queries and keys. With W the attention weights, D the factors of dropout and
+  // dS = scale W ∘ (D ∘ dO Vᵀ − delta): dV += (W ∘ D)ᵀ dO, dQ += dS K, dK += dSᵀ Q.
   void chunk(const HeadTask& task, std::int64_t head, Range queries, Range keys, float* query_gradient) {
     const Attention& problem = task.problem;
     const std::int64_t count = queries.size(), width = padded_keys(keys.size());

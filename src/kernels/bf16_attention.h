@@ -1,7 +1,8 @@
-// Attention in bf16, with the formula of attention.h and the dropout draws of attention_dropout.h; a result
-// depends only on its own sequence, for any number of threads. Queries, keys, values, attention weights and,
-// in the backward pass, their gradients are rounded to bf16 for the products of bf16.h; scores, softmax and
-// sums are f32.
+// Attention in bf16, with the formula of attention.h and the dropout draws of attention_dropout.h. A result
+// depends only on its own sequence, for any number of threads.
+//
+// Queries, keys, values and attention weights are rounded to bf16 for the products of bf16.h. The backward
+// pass also rounds their gradients. Scores, softmax and sums are f32.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct Bf16Operands {
   std::uint16_t* out = nullptr;  // attention output with row stride out_stride; replaces Attention::out
 };
 
-// Return true if the problem has no softcap, window, mask or bias, which the functions below do not support,
-// and if head_dim and value_dim are positive.
+// Return true if head_dim and value_dim are positive and the problem has no softcap, window, mask or bias.
+// The functions below do not support these options.
 bool bf16_attention_supports(const Attention& problem);
 
 // Compute operands.out, and problem.lse unless it is null. A row's attention weights are divided by their sum

@@ -50,8 +50,8 @@ struct Room {
   }
 };
 
-// A unit of work: a range of queries, and the range of pages that contains every key to which one of these
-// queries may attend.
+// A unit of work: a range of queries and a range of pages. The pages contain every key to which at least one
+// of these queries may attend.
 class Unit {
  public:
   Unit(const Attention& problem, const AttentionSequence& sequence, std::int64_t kv_head, Range queries)

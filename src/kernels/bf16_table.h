@@ -1,4 +1,5 @@
-// The inner loops of bf16 products that each instruction set provides to src/kernels/bf16.cpp.
+// Function table of the inner loops of bf16 products, one table per instruction set; used by
+// src/kernels/bf16.cpp.
 //
 // A is packed into tiles [kBf16Rows] [kBf16Steps]; the tiles of the same rows are adjacent. B is packed into
 // panels [steps / 2] [columns] [2]: each 32 bits hold two steps of k. A panel has kBf16PanelColumns columns;
@@ -103,8 +104,8 @@ struct Bf16DrawRow {
   std::uint16_t* draws = nullptr;  // [count rounded up to a multiple of kBf16DrawStep]
 };
 constexpr std::int64_t kBf16DrawStep = 128;
-// Arguments of apply_rule, which changes a row of scores in place before the softmax: it multiplies by the
-// scale, applies the softcap, adds the bias and sets the scores to −∞ where the mask is 0.
+// Arguments of apply_rule, which changes a row of scores in place before the softmax. It multiplies by the
+// scale, applies the softcap, adds the bias, and sets the scores to −∞ where the mask is 0.
 struct Bf16ScoreRule {
   float* scores = nullptr;  // [count]
   std::int64_t count = 0;

@@ -1,6 +1,6 @@
-// Cross-entropy over logits that are computed in blocks of classes, each reduced while it is in cache. The
-// log-sum-exp (lse) combines the blocks in order, so the bits of a row's results depend only on the row. With
-// m_b the largest logit of block b, s_b = Σ exp(x − m_b) over the block and m = max m_b:
+// Cross-entropy over logits that are computed in blocks of classes. Each block is reduced while it is in
+// cache. The blocks are combined in order, so the bits of a row's results depend only on the row. With m_b
+// the largest logit of block b, s_b = Σ exp(x − m_b) over the block and m = max m_b, the log-sum-exp is
 //   lse = m + log Σ_b s_b exp(m_b − m).
 #pragma once
 

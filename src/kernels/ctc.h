@@ -5,8 +5,8 @@
 
 namespace regard::kernels {
 
-// Compute log_p = log softmax of each row of logits [rows, columns]. The result is NaN in all columns of a
-// row that contains NaN or +∞, or only −∞.
+// Compute log_p = log softmax of each row of logits [rows, columns]. All results of a row are NaN if it
+// contains NaN or +∞, or if all its logits are −∞.
 void ctc_log_softmax(const float* logits, std::int64_t rows, std::int64_t columns, double* log_p);
 
 // One step of the forward or backward recursion over all states:

@@ -1,5 +1,5 @@
-// The random draw of dropout, a number of 16 bits that is compared with the rate in units of 1/65536. Values
-// that are not dropped are divided by the exact keep probability, which preserves the mean.
+// Random draws of dropout. A draw is a 16-bit number; a value is dropped if its draw is below the rate in
+// units of 1/65536. Kept values are divided by the exact keep probability, which preserves the mean.
 #pragma once
 
 #include <cstdint>

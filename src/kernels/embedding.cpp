@@ -1,5 +1,5 @@
-// Embedding look-up and its gradient. For the gradient, a stable radix sort orders the rows by id, and one
-// task sums all rows of an id, so results do not depend on the division into tasks.
+// Embedding look-up and its gradient. For the gradient, a stable radix sort orders the rows by id. One task
+// sums all rows of an id, so results do not depend on the division into tasks.
 #include <algorithm>
 #include <utility>
 
@@ -50,7 +50,8 @@ void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* i
     keys[row] = static_cast<std::uint64_t>(static_cast<std::uint32_t>(ids[row])) << 32 | row;
   const std::uint64_t* sorted = sort_by_id(keys, keys + count, count, vocabulary);
   const auto id_at = [&](std::int64_t i) { return static_cast<std::int64_t>(sorted[i] >> 32); };
-  // A task sums the gradients of those ids whose first row in sorted order is in the task's range.
+  // Each task has a range of the sorted rows. It sums the gradients of every id whose first row is in this
+  // range.
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     while (begin > 0 && begin < end && id_at(begin) == id_at(begin - 1)) ++begin;
     while (begin < end) {

@@ -1,5 +1,6 @@
-// Blocking and threads of matrix products. Results are bit-identical for every choice made here: an element's
-// multiply-adds are executed in the order of k, and C keeps the partial sums between blocks of k.
+// Blocking and threads of matrix products. Results are bit-identical for every choice of both. The
+// multiply-adds of an element are executed in the order of k, and C keeps the partial sums between blocks of
+// k.
 #include "kernels/gemm.h"
 
 #include <algorithm>
@@ -110,8 +111,8 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // Return `floats` floats of the worker's scratch memory. The scratch memory of the calling thread contains
-  // the packed B of multiply_phase(), which all workers read, before these floats.
+  // Return `floats` floats of the worker's scratch memory. On the calling thread, they follow the packed B of
+  // multiply_phase(), which all workers read.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);
@@ -289,7 +290,7 @@ class Product {
   // rows are contiguous; otherwise, a task packs some steps of k of several panels.
   struct PackTasks {
     std::int64_t panels = 1, steps = 0;  // number of panels in a task, and of steps of k in a task
-    std::int64_t across = 0, along = 0;  // number of tasks across the panels, and of tasks along k
+    std::int64_t across = 0, along = 0;  // number of tasks over the panels, and over k
     std::int64_t count() const { return across * along; }
   };
 

@@ -1,6 +1,6 @@
-// Matrix products in which every element of C is one chain of fused multiply-adds in the order of k, starting
-// from zero or from the value in C. The bits of an element depend only on its row of A, its column of B and
-// its initial value, not on the shape, the number of threads or the blocking.
+// Matrix products. Every element of C is one chain of fused multiply-adds in the order of k, starting from
+// zero or from the value in C. The bits of an element depend only on its row of A, its column of B and its
+// initial value. They do not depend on the shape, the number of threads or the blocking.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ struct Gemm {
   const float* b = nullptr;  // [k, n], row stride ldb; [n, k] if transpose_b
   std::int64_t ldb = 0;
   bool transpose_b = false;
-  // Packed B, used instead of b. transpose_a must be false if the elements have 16 bits or are i8; for i8,
-  // accumulate must be false too, and the rows of A are quantised first (int8.h).
+  // Packed B, used instead of b. If its elements have 16 bits or are i8, transpose_a must be false. If they
+  // are i8, accumulate must also be false, and the rows of A are quantised first (int8.h).
   const PackedMatrix* packed = nullptr;
   std::int64_t packed_column = 0;  // B is n columns of `packed` starting at this column
   float* c = nullptr;              // [m, n], row stride ldc; must not overlap a or b
@@ -67,10 +67,10 @@ struct Gemm {
   Epilogue epilogue;
 };
 
-// Compute the product that `problem` describes, with the pool's scratch memory. Any size may be zero; if k =
+// Compute the product that `problem` describes, with the pool's scratch memory. Any size may be zero. If k =
 // 0, C becomes zero (or keeps its value if `accumulate`) before the epilogue.
-// Throws internal if `packed` has another k, too few columns or another instruction set, or if the type of
-// `packed` or kPackedColumnStep does not permit the other arguments.
+// Throws internal if `packed` has another k, too few columns or another instruction set. Throws internal if
+// its type does not permit transpose_a or accumulate, or if the columns do not follow kPackedColumnStep.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -1,9 +1,9 @@
-// The inner loops of matrix products that each instruction set provides to src/kernels/gemm.cpp (blocking,
-// threads).
+// Function table of the inner loops of matrix products, one table per instruction set. src/kernels/gemm.cpp
+// chooses the blocking and the threads.
 //
-// B is read from panels of `tile_columns` columns, [k, tile_columns], so each step of k reads consecutive
-// floats. The last panel has only as many whole vectors as its columns need, padded with zeros. A is read in
-// place or, if transposed and packed, from slivers [k, tile_rows].
+// B is read from panels [k, tile_columns], so each step of k reads consecutive floats. The last panel may be
+// narrower: its columns are padded with zeros to whole vectors. A is read in place. If it is transposed and
+// packed, it is read from slivers [k, tile_rows].
 #pragma once
 
 #include <cstdint>

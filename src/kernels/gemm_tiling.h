@@ -49,8 +49,8 @@ struct GemmTiling {
 // cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
-// Choose tiles whose parts of A, B and C fit into the L2 cache and which are small enough for several tiles
-// per thread.
+// Choose the sizes of tiles. The parts of A, B and C of a tile fit into the L2 cache, and each thread gets
+// several tiles.
 GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

@@ -1,7 +1,8 @@
-// The inner loops of int8 products that each instruction set provides to src/kernels/int8.cpp.
+// Function table of the inner loops of int8 products, one table per instruction set; used by
+// src/kernels/int8.cpp.
 //
 // B is in panels as in gemm_table.h, with four consecutive bytes of k in place of each float: [k / 4, width,
-// 4], where the last step is zero-padded. A row of A consists of bytes, zero-padded to a multiple of four.
+// 4]. The last step is zero-padded. A row of A consists of bytes, zero-padded to a multiple of four.
 #pragma once
 
 #include <cstdint>

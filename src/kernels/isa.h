@@ -20,22 +20,23 @@ std::string names_of(const std::vector<Choice>& choices) {
   return names;
 }
 
-// Return the instruction sets that this machine supports and this build contains, narrowest first; if there
-// are none, lacking() returns the reason. They are detected at the first call, in code that any processor of
-// the architecture can run.
+// Return the instruction sets that this machine supports and this build contains, narrowest first. If there
+// are none, lacking() returns the reason. The first call detects them, with code that runs on any processor
+// of the architecture.
 const std::vector<Isa>& available();
 
 // Return the features that the narrowest instruction set requires and this processor lacks; "" if none.
 const std::string& lacking();
 
-// Return the widest instruction set of `all` that is not wider than `cap`, a name as in REGARD_ISA (empty: no
-// limit); if all are wider, return the narrowest. Throws usage if the name is unknown or if `all` is empty;
-// the error for an empty `all` lists the missing features `lacks`.
+// Return the widest instruction set of `all` that is not wider than `cap`; if all are wider, return the
+// narrowest. `cap` is a name as in REGARD_ISA; empty means no limit. Throws usage if the name is unknown or
+// `all` is empty. The error for an empty `all` lists the missing features `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
-// Return the active instruction set: the widest available one, unless REGARD_ISA=neon|avx2|avx512|amx in the
-// environment limits it (`amx` means avx512 and, if available, AMX). Results depend on the machine only
-// through the active instruction set. Throws in the same cases as choose(), on the first call.
+// Return the active instruction set. Default: the widest available one. The environment variable REGARD_ISA
+// (neon, avx2, avx512 or amx) limits the width; `amx` means avx512 and, if available, AMX. Throws in the same
+// cases as choose(), on the first call.
+// Machines with the same active instruction set compute the same results, except for bf16 products (bf16.h).
 Isa active();
 
 // Select the instruction set, for tests and benchmarks. No kernel may run during the call. Throws usage if

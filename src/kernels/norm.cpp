@@ -65,7 +65,7 @@ void norm_backward(ThreadPool& pool, const NormBackward& problem) {
 namespace {
 
 // Add the sum of all rows to bias_gradient. sum(first row, number of rows, sums) adds a range of rows to
-// `sums`; the sums of the ranges are then added in order.
+// `sums`. The sums of the ranges are added in order.
 template <class Sum>
 void sum_ranges(ThreadPool& pool, std::int64_t rows, std::int64_t columns, float* bias_gradient, Sum&& sum) {
   const std::int64_t run = rows_per_partial_sum(rows);

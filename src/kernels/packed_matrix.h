@@ -16,7 +16,7 @@
 namespace regard::kernels {
 
 // Element type of a packed weight. f16 and bf16 are widened exactly, so a product is bit-identical to the
-// product with the widened matrix; an i8 weight is q · scale[column] with |q| ≤ 127, and int8.h describes its
+// product with the widened matrix. An i8 weight is q · scale[column] with |q| ≤ 127; int8.h describes its
 // products.
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
@@ -51,7 +51,7 @@ class PackedMatrix {
   PackedMatrix() = default;
   bool empty() const noexcept { return data_ == nullptr; }
   WeightType type() const noexcept { return type_; }
-  Precision precision() const noexcept { return precision_; }  // of products with this matrix
+  Precision precision() const noexcept { return precision_; }  // precision of products with this matrix
   std::int64_t k() const noexcept { return k_; }
   std::int64_t n() const noexcept { return n_; }
   Isa isa() const noexcept { return isa_; }

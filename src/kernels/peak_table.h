@@ -1,4 +1,4 @@
-// Function table that each instruction set provides to src/kernels/peak.cpp.
+// Function table of kernels/peak.h.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Row-wise and element-wise kernels on arrays [rows, columns], whose rows are contiguous unless a stride is
-// given. The result of a row depends only on that row; sums within a row use the same accumulators and the
-// same reduction tree for every length, and masked vectors, not scalar loops, for the last elements.
+// Row-wise and element-wise kernels on arrays [rows, columns]. Rows are contiguous unless a stride is given.
+// The result of a row depends only on that row. Sums within a row use the same accumulators and the same
+// reduction tree for every length. The last elements are processed with masked vectors instead of scalar
+// loops.
 #pragma once
 
 #include <cstdint>
@@ -106,7 +107,7 @@ void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* i
                         std::int64_t columns, std::int64_t vocabulary, float factor, float* table_gradient);
 
 // Compute loss [rows], the cross-entropy of each row of logits [rows, classes], and lse [rows]. With label
-// smoothing s, as in PyTorch, the loss is (1 − s) · (−log p_target) + s · mean over classes of −log p; rows
+// smoothing s, as in PyTorch, the loss is (1 − s) · (−log p_target) + s · mean over classes of −log p. Rows
 // whose target is ignore_index have loss 0 and gradient 0.
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,

@@ -107,8 +107,8 @@ void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t col
 
 namespace {
 
-// Call body(part, begin) for parts of the rows of `all`, each with the inputs of its rows and their first
-// index.
+// Call body(part, begin) for ranges of rows. `part` is a copy of `all` with the logits and targets of the
+// range only, and `begin` is the first row of the range.
 template <class Body>
 void for_parts(ThreadPool& pool, const CrossEntropyRows& all, Body&& body) {
   for_rows(pool, all.rows, all.classes, [&](std::int64_t begin, std::int64_t end) {

@@ -1,6 +1,6 @@
-// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale, in double, on the
-// calling thread. Several independent transforms are computed together, one per lane: element i of lane l is
-// at i · kSpectrumLanes + l.
+// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale. They are computed
+// in double, on the calling thread. Several independent transforms are computed together, one per lane:
+// element i of lane l is at i · kSpectrumLanes + l.
 #pragma once
 
 #include <cstdint>

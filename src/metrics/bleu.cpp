@@ -46,7 +46,7 @@ void add_sentence(Statistics& sums, const std::u32string& hypothesis,
   sums.reference_length += closest_length(length, references);
   for (std::size_t n = 0; n < sums.counts.size(); ++n) {
     const int order = static_cast<int>(n) + 1;
-    // maximum count of each n-gram over the references; the number of matches is limited to it
+    // maximum count of each n-gram over the references; at most this number of matches is counted
     NgramCounts most;
     for (const std::u32string& reference : references)
       for (const auto& [ngram, count] : count_ngrams(reference, order))

@@ -47,7 +47,8 @@ BleuScore corpus_bleu(Lines hypotheses, ReferenceSets references, const BleuOpti
 BleuScore sentence_bleu(const std::string& hypothesis, Lines references, const BleuOptions& options = {});
 
 // Return the statistics of one line: [hypothesis length, reference length, matches of each order…, n-grams of
-// each order…]. bleu_of() computes the score of a text from the sums over its lines; see significance.h.
+// each order…]. bleu_of() computes the score of a text from the sums of its lines' statistics
+// (significance.h).
 std::vector<float> bleu_statistics(const std::string& hypothesis, Lines references,
                                    const BleuOptions& options = {});
 double bleu_of(std::span<const double> sums, const BleuOptions& options = {});

@@ -24,8 +24,8 @@ struct ChrfOptions {
 double corpus_chrf(Lines hypotheses, ReferenceSets references, const ChrfOptions& options = {});
 double sentence_chrf(const std::string& hypothesis, Lines references, const ChrfOptions& options = {});
 
-// Return, for each order, the number of n-grams in a line, in its best-matching reference and in both.
-// chrf_of() computes the score of a text from the sums over its lines; see significance.h.
+// Return the numbers of n-grams of each order: in a line, in its best-matching reference, and in both.
+// chrf_of() computes the score of a text from the sums of its lines' statistics (significance.h).
 std::vector<float> chrf_statistics(const std::string& hypothesis, Lines references,
                                    const ChrfOptions& options = {});
 double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});

@@ -1,6 +1,6 @@
 // Metrics of classification as scikit-learn computes them with zero_division = 0. Classes are numbered 0 to
-// classes - 1. The functions throw usage if the predictions and the true values differ in number, there are
-// none, or a class is out of range.
+// classes - 1. The functions throw usage if the number of predictions differs from the number of true values,
+// if there are none, or if a class is out of range.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 
 // micro: from the counts of all classes; macro: mean over classes; weighted: mean weighted by support.
 enum class Average { micro, macro, weighted };
-// The classes that the means include: those that were predicted or are true (scikit-learn's default), or all.
+// Classes over which a mean is computed. `occurring` (default, as in scikit-learn): the classes that were
+// predicted or are true. `all`: all classes.
 enum class Averaged { occurring, all };
 PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes = Averaged::occurring);
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,

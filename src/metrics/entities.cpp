@@ -21,7 +21,7 @@ ChunkLabel chunk_label(const std::string& label) {
   if (label.empty()) throw Error(ErrorKind::bad_file, "a label is empty");
   const utf8::Decoded first = utf8::decode(label, 0);
   std::string rest = label.substr(static_cast<std::size_t>(first.size));
-  // In Python: rest.split("-", maxsplit=1)[-1] or "_"
+  // Same as Python's `rest.split("-", maxsplit=1)[-1] or "_"`.
   if (const std::size_t dash = rest.find('-'); dash != std::string::npos) rest.erase(0, dash + 1);
   return {first.value, rest.empty() ? "_" : rest};
 }

@@ -36,10 +36,10 @@ struct Entity {
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };
 
-// Return the entities: without `strict` by conlleval's rules, where every label other than O belongs to an
-// entity ("I-PER" after "O" begins an entity); with `strict` by seqeval's strict mode, where only label
-// sequences that the scheme allows are entities. Throws bad_file if a label is empty or its prefix is not in
-// the scheme.
+// Return the entities. Without `strict`, conlleval's rules apply: every label other than O belongs to an
+// entity, so "I-PER" after "O" begins an entity. With `strict`, seqeval's strict mode applies: only label
+// sequences that the scheme allows are entities.
+// Throws bad_file if a label is empty or its prefix is not in the scheme.
 std::vector<Entity> entities_of(LabelSequences sequences, std::optional<EntityScheme> strict = {});
 
 struct EntityScores {

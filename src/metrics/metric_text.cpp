@@ -84,10 +84,11 @@ std::u32string single_spaced(std::u32string_view text) {
 struct Range {
   char32_t first, last;
 };
-// The characters that sacreBLEU's zh tokenizer splits. Its source has two ranges with five hexadecimal digits
-// after \u, which Python parses as four digits and a character. This table has the resulting ranges, so that
-// scores are equal: U+2001 to U+2A6D instead of U+20000 to U+2A6D6, and U+2F81 to U+2FA1 (within U+2F00 to
-// U+2FDF) instead of U+2F800 to U+2FA1D.
+// The characters that sacreBLEU's zh tokenizer splits. Its source writes two ranges with five hexadecimal
+// digits after \u. Python reads four of them as the code point, and the fifth as another character. For equal
+// scores, this table has the resulting ranges:
+//   U+2001 to U+2A6D instead of U+20000 to U+2A6D6,
+//   U+2F81 to U+2FA1 (within U+2F00 to U+2FDF) instead of U+2F800 to U+2FA1D.
 constexpr std::array<Range, 20> kChinese = {{
     {0x2001, 0x2A6D}, {0x2E80, 0x2EFF}, {0x2F00, 0x2FDF}, {0x2FF0, 0x2FFF}, {0x3000, 0x303F},
     {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x32FF}, {0x3300, 0x33FF},

@@ -1,6 +1,7 @@
-// Metrics of retrieval with one correct candidate per query: recall at k ("accuracy at k"), the fraction of
-// queries whose correct candidate is among the best k, and the mean reciprocal rank (Voorhees 1999). The
-// results equal those of scikit-learn's top_k_accuracy_score and label_ranking_average_precision_score.
+// Metrics of retrieval with one correct candidate per query:
+// - Recall at k ("accuracy at k") is the fraction of queries whose correct candidate is among the best k. It
+//   equals scikit-learn's top_k_accuracy_score.
+// - The mean reciprocal rank (Voorhees 1999) equals scikit-learn's label_ranking_average_precision_score.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, st
   return options.samples == 0 ? usual : options.samples;
 }
 
-// Compute the same as sacreBLEU's estimate_ci(): a 95 % interval, with 1/40 of the scores below it and 1/40
-// above it.
+// Return the 95 % interval that sacreBLEU's estimate_ci() computes: 1/40 of the scores are below it and 1/40
+// are above it.
 Interval interval_of(std::vector<double> scores) {
   Interval interval;
   interval.mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());

@@ -23,7 +23,7 @@ Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
 Scorer scorer_of_mean(std::vector<double> values);
 
 struct ResamplingOptions {
-  // number of samples; default: 0, which means 1000 for the bootstrap and 10000 for randomisation
+  // number of samples; 0 means the default: 1000 for the bootstrap, 10000 for randomisation
   std::int64_t samples = 0;
   std::uint32_t seed = 12345;
 };

@@ -17,8 +17,8 @@ std::string normalize_answer(std::string_view answer);
 
 // true if the normalised answers are equal
 bool exact_match(std::string_view predicted, std::string_view truth);
-// Return the F1 of the words of the normalised answers. If neither answer has words, return 1; if only one
-// has none, return 0.
+// Return the F1 of the words of the normalised answers. Return 1 if neither answer has words, and 0 if
+// exactly one answer has words.
 double answer_f1(std::string_view predicted, std::string_view truth);
 
 struct AnsweredQuestion {
@@ -38,8 +38,8 @@ struct SquadScores {
   AnswerScores all;
   // scores of the questions that have a true answer, and of those that have none
   std::optional<AnswerScores> has_answer, no_answer;
-  // The highest possible scores if answers whose no_answer_probability exceeds a threshold are replaced with
-  // "no answer", and the thresholds that achieve them.
+  // The highest scores over all thresholds, and the thresholds that achieve them. Answers whose
+  // no_answer_probability exceeds the threshold are replaced with "no answer".
   double best_exact = 0, best_exact_threshold = 0, best_f1 = 0, best_f1_threshold = 0;
 };
 // Compute the scores. Throws usage if there is no question.

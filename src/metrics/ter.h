@@ -1,6 +1,7 @@
-// Translation edit rate (Snover et al. 2006, https://aclanthology.org/2006.amta-papers.25): the minimum
-// number of insertions, deletions, replacements and phrase shifts that turn the hypothesis into a reference,
-// per reference word. Shifts are found by Tercom's search, as in sacreBLEU.
+// Translation edit rate (Snover et al. 2006, https://aclanthology.org/2006.amta-papers.25). It is the minimum
+// number of edits that turn the hypothesis into a reference, divided by the number of reference words. Edits
+// are insertions, deletions, replacements and phrase shifts. Shifts are found by Tercom's search, as in
+// sacreBLEU.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ TerScore corpus_ter(Lines hypotheses, ReferenceSets references, const TerOptions
 TerScore sentence_ter(const std::string& hypothesis, Lines references, const TerOptions& options = {});
 
 // Return the statistics of one line: [edits, reference length]. ter_of() computes the score of a text from
-// the sums over its lines; see significance.h.
+// the sums of its lines' statistics (significance.h).
 std::vector<float> ter_statistics(const std::string& hypothesis, Lines references,
                                   const TerOptions& options = {});
 double ter_of(std::span<const double> sums);

@@ -39,7 +39,7 @@ struct Alignment {
 };
 
 // Table of the Levenshtein distance between a reference and hypotheses of one length, computed only near the
-// diagonal. The table rows of the prefix that two consecutive hypotheses share are reused.
+// diagonal. Consecutive hypotheses with a common prefix reuse the table rows of the prefix.
 class EditTable {
  public:
   EditTable(std::u32string_view reference, std::size_t length)

@@ -1,5 +1,5 @@
-// Word error rate and character error rate of transcripts, as jiwer computes them: the number of edits of the
-// best alignment (Levenshtein 1966) divided by the length of the reference.
+// Word error rate and character error rate of transcripts, as jiwer computes them. A rate is the number of
+// edits of the best alignment (Levenshtein 1966) divided by the length of the reference.
 #pragma once
 
 #include <cstdint>

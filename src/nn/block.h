@@ -18,7 +18,8 @@
 namespace regard::nn {
 
 // Names of the norms in x' = after(x + branch(f(before(x)))); an empty name means that there is no norm.
-// Pre-norm uses `before`, post-norm (Vaswani et al. 2017) `after`, Gemma 2 `before` and `branch`.
+// Pre-norm uses `before`, post-norm (Vaswani et al. 2017) uses `after`, and Gemma 2 uses `before` and
+// `branch`.
 struct NormNames {
   std::string before, branch, after;
 };
@@ -68,9 +69,9 @@ class Block {
   std::unique_ptr<FeedForward> feed_forward_, adapter_;  // adapter_ may be null
 };
 
-// Return layer(), which computes a value with the shape of x [tokens, features] from x. If the tape does not
-// record and x owns its memory, copy the result into x, free the arena memory that the layer allocated, and
-// return x, so that the results of all layers use the same memory.
+// Return layer(), whose value has the shape of x [tokens, features]. If the tape does not record and x owns
+// its memory, copy the result into x, free the arena memory of the layer, and return x. The results of all
+// layers then use the same memory.
 template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();

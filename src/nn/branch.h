@@ -20,12 +20,12 @@ struct BranchEnd {
   const Norm* norm = nullptr;  // norm of the branch, before dropout (Gemma 2); may be null
 };
 
-// Return residual + dropout(norm(linear(x))). Without active dropout and norm, and if no probe requests or
-// may replace the branch's output, the sum is fused into the linear layer.
+// Return residual + dropout(norm(linear(x))). The sum is fused into the linear layer if there is no norm, no
+// active dropout, and no probe that requests or may replace the branch's output.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// Like end_branch(), with any last layer: last(residual) returns its output, plus the residual if that is not
-// null.
+// end_branch_of() is end_branch() with any last layer: last(residual) returns the output of the layer, plus
+// the residual if it is not null.
 bool sums_in_last_layer(Tape& tape, const BranchEnd& end);
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
 template <class Last>
@@ -34,9 +34,8 @@ Var end_branch_of(Tape& tape, const BranchEnd& end, Last&& last) {
   return after_last_layer(tape, last(nullptr), end);
 }
 
-// Report `value`, which belongs to the whole batch, to the tape's probe if the probe requests POINT.WHAT.
-// Return the probe's replacement if there is one, else `value`. Throws usage if the replacement has another
-// shape.
+// Report `value` of the whole batch to the tape's probe if the probe requests POINT.WHAT. Return the probe's
+// replacement if there is one, else `value`. Throws usage if the replacement has another shape.
 Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

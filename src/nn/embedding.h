@@ -35,9 +35,8 @@ class Embedding {
   Parameter& weight() { return *weight_; }
 
   void collect(std::vector<Parameter*>& parameters) { parameters.push_back(weight_.get()); }
-  // Pack the weight as an output projection; look-ups in a weight that is stored for inference only
-  // (Parameter::is_held()) then read the packed copy. Any other weight is not packed if it is mapped from a
-  // file.
+  // Pack the weight as an output projection. Look-ups read the packed copy if the weight is stored for
+  // inference only (Parameter::is_held()). Any other weight that is mapped from a file is not packed.
   void prepare_for_inference(const Preparation& how);
 
  private:

@@ -1,5 +1,5 @@
-// A linear layer, or several with the same input (query, key, value) whose weights are stored in one block,
-// so that one matrix product computes them all. Each part (layer) has its own names in a checkpoint.
+// One or more linear layers with the same input, such as query, key and value. Their weights are stored in
+// one block, so one matrix product computes all of them. Each part (layer) has its own names in a checkpoint.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class Linear {
   // Return the precision of the layer's products for inference (Parameter::Held).
   kernels::Precision precision() const;
 
-  // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read it as f32.
+  // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read x as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
   // Return the weight and the bias (or null), for an operation that includes this layer. Like forward(),

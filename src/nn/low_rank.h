@@ -28,9 +28,9 @@ struct LinearBlock : ParameterBlock {
 // not stored as a convolution.
 bool has_low_rank(const Parameter& weight);
 
-// Add an update of zeros to the weight and return it; the weight's layer owns the update. `name` is the
-// layer's name, used in the parameters' names. Throws usage if has_low_rank() is false or the weight already
-// has an update.
+// Add an update with value zero to the weight, and return the update, which the weight's layer owns. `name`
+// is the layer's name, used in the parameters' names. Throws usage if has_low_rank() is false or the weight
+// already has an update.
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale);
 
 // Return the weight's update, or null if there is none.

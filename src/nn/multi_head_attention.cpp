@@ -174,8 +174,8 @@ void MultiHeadAttention::append(Tape& tape, const Projected& projected, const At
   });
 }
 
-// Compute this layer's keys and values for cross-attention from the encoder's output (input.memory), and
-// store them in the cache slots that do not have them yet.
+// Compute this layer's keys and values for cross-attention from the encoder's output (input.memory). Store
+// them in the cache slots that do not have them yet.
 void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
   if (input.memory == nullptr) return;
   Cache& cache = *input.cache;

@@ -50,8 +50,8 @@ struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   RotaryPositions* rotary = nullptr;  // rotary positions, for self-attention
 };
 
-// Ablation: return `context`, the output of the heads [tokens, heads · size], with each head multiplied by
-// its factor from the tape's probe (ops::Probe::head_scale()). `point` is the attention's probe point.
+// Ablation: return `context` [tokens, heads · size], the output of the heads, with a factor for each head.
+// The factors are ops::Probe::head_scale() of the tape's probe; `point` is the attention's probe point.
 Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context);
 
 class MultiHeadAttention {
@@ -65,7 +65,7 @@ class MultiHeadAttention {
 
   bool reads_bf16() const { return query_->reads_bf16(); }  // true if x may be stored as bf16
 
-  // Return the precision of the attention for inference: that of its projections.
+  // Return the precision of the attention for inference, which is the precision of its projections.
   kernels::Precision precision() const { return query_->precision(); }
 
   const std::string& point() const { return point_; }
@@ -75,7 +75,7 @@ class MultiHeadAttention {
 
  private:
   // Query, key and value of the batch's tokens: columns of one joint variable. With head norms, query and key
-  // have variables of their own.
+  // are separate variables.
   struct Projected {
     ops::Columns query, key, value;
   };

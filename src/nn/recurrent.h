@@ -34,8 +34,8 @@ struct RecurrentStates {
 class Recurrent {
  public:
   // Weights: PREFIXweight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, the same with _reverse, then l1, ….
-  // `point`, such as "encoder", is the prefix of the names under which forward() reports hidden states to a
-  // probe (POINT.LAYER.residual) and draws dropout; nothing is reported if it is empty.
+  // `point`, such as "encoder", is the prefix of probe points and random draws. forward() reports hidden
+  // states as POINT.LAYER.residual; if `point` is empty, it reports nothing.
   Recurrent(const std::string& prefix, const std::string& point, const RecurrentConfig& config);
 
   // Return [tokens, out()] for x [tokens, input]: the forward features, then the backward features.

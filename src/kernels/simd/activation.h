@@ -11,10 +11,11 @@ inline constexpr float kQuickGelu = 1.702f;
 inline constexpr float kGeluTanhScale = 0.797884561f;  // √(2/π)
 inline constexpr float kGeluTanhCube = 0.044715f;
 
-// Return Φ(x) or, with `slope`, the derivative of gelu, Φ(x) + x φ(x). For x < 0 the result is exp(−x²/2)
-// p(|x|); for x ≥ 0 it is 1 minus that. The polynomials p are minimax fits of the absolute error for |x| ≤
-// 6.5; before rounding, the error is at most 6e-8 / |x| for Φ and 2e-8 for the derivative. Φ computed with
-// erf would take two exponentials and two polynomials instead of one each.
+// Return Φ(x) or, with `slope`, the derivative of gelu, Φ(x) + x φ(x). With y = exp(−x²/2) p(|x|), the result
+// is y for x < 0 and 1 − y for x ≥ 0. A computation with erf would need two exponentials and two polynomials
+// instead of one each.
+// The polynomials p are minimax fits of the absolute error for |x| ≤ 6.5. Before rounding, the error is at
+// most 6e-8 / |x| for Φ and 2e-8 for the derivative.
 template <bool slope, class D>
 HWY_INLINE hn::Vec<D> gelu_gate(D d, hn::Vec<D> x) {
   const auto size = at_most<D>(hn::Set(d, 14.0f), hn::Abs(x));  // exp(−14²/2) is flushed to 0

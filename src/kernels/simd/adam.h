@@ -8,7 +8,7 @@ namespace regard::kernels::REGARD_ISA {
 
 // Compute one step. m and v are the moving averages of g and g²; c1 and c2 are their bias corrections.
 // With kDecoupled, torch.optim.AdamW: w −= lr · decay · w, then w −= lr / c1 · m / (√v / √c2 + ε).
-// Without it, torch.optim.Adam: g += decay · w first, and no separate decay of w.
+// Without kDecoupled, torch.optim.Adam: g += decay · w, then w −= lr / c1 · m / (√v / √c2 + ε).
 template <bool kDecoupled>
 HWY_INLINE void adam_step(const AdamW& step, float* weight, const float* gradient, float* first,
                           float* second, std::int64_t count) {

@@ -119,9 +119,9 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// For one vector of queries, replace q · k with P ∘ D in `weights`, and dout · v with dS in `scores`. dS is
-// also multiplied by the scale and the softcap's derivative, unless there is a bias gradient, which requires
-// dS without these factors.
+// For one vector of queries, replace q · k with P ∘ D in `weights`, and dout · v with dS in `scores`. Without
+// a bias gradient, also multiply dS by the scale and the softcap's derivative. A bias gradient requires dS
+// without these factors.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;
@@ -242,8 +242,9 @@ Head first_head(const Attention& problem, const AttentionColumns& columns) {
           columns.kv_head * (problem.heads / problem.kv_heads)};
 }
 
-// Return the start of the first panel, at or after `begin`, that has a query which may attend to a key in
-// [columns.key_begin, columns.key_end). If there is none, return a value at or beyond the end of the queries.
+// Find the first panel at or after `begin` with a query that may attend to a key in [columns.key_begin,
+// columns.key_end), and return its start. If there is none, return a value at or beyond the end of the
+// queries.
 inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns, std::int64_t begin) {
   for (; begin < head.sequence.queries; begin += kBackwardPanel) {
     const KeyRange keys = head.seen_by(begin, smaller(begin + kBackwardPanel, head.sequence.queries) - 1);
@@ -252,7 +253,8 @@ inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns
   return begin;
 }
 
-// Return the rows to prefetch during a panel: those of the next panel, or the first rows of the next call.
+// Return the rows to prefetch during a panel: the rows of the next panel, or the first rows of the next call.
+// The next panel may belong to the next query head.
 Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Panel& panel,
                     const AttentionColumns* following) {
   const std::int64_t blocks = (columns.key_end - columns.key_begin) / kBackwardBlock + 1;
@@ -290,8 +292,8 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Wait until the earlier key chunks that update the gradients of this panel are finished: the first
-    // chunk, and the chunks with keys that queries of the panel may attend to.
+    // Wait until all earlier key chunks that update the gradients of this panel are finished. These are the
+    // first chunk and the chunks with keys that queries of the panel may attend to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -1,6 +1,6 @@
 // The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Each lane contains
-// one key, because there are too few queries to fill the lanes; products, sums and exponentials are computed
-// as in attention_forward.h, in the same order, so the results of both are bit-identical.
+// one key, because there are too few queries to fill the lanes. Products, sums and exponentials are computed
+// in the same order as in attention_forward.h, so the results are bit-identical.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace {
 // block is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Return true if forward_few() supports this call: at most kFewQueries queries that all attend to the same
-// keys, pages whose number of rows is a multiple of kLanes, head_dim a multiple of 4, no dropout, and neither
-// `complete` nor `added` in the ScoreRule. Keys are read kLanes rows at a time, so rows of a page after the
-// last key may be read.
+// Return true if forward_few() supports this call:
+// - at most kFewQueries queries, which all attend to the same keys;
+// - pages with a multiple of kLanes rows, and head_dim a multiple of 4;
+// - no dropout, and `complete` and `added` of the ScoreRule are false.
+// Keys are read kLanes rows at a time, so rows of a page after the last key may be read.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
@@ -151,8 +152,8 @@ struct RunningQuery {
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// Replace scores [seen.begin, seen.end) with attention weights and the other lanes, up to whole vectors, with
-// 0; update the running maximum and sum. Return the factor by which running.out must be multiplied.
+// Replace scores [seen.begin, seen.end) with attention weights, and set the other lanes of these vectors to
+// 0. Update the running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
@@ -216,9 +217,9 @@ void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& bl
   });
 }
 
-// Return the value rows of a block, to be prefetched while the block's scores are computed. Rows at a large
-// stride map to few sets of the cache, so prefetching both the keys and the values of the next block could
-// evict rows before they are read.
+// Return the value rows of a block, to be prefetched while the block's scores are computed. Keys and values
+// of the next block are not prefetched together: rows at a large stride map to few sets of the cache, so some
+// could be evicted before they are read.
 inline Fetcher fetch_values(const Head& head, KeyRange keys) {
   constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // number of multiply_keys_of_one() calls per block
   const std::int64_t calls = kGroups * ((head.problem.head_dim + kFloatsInLine - 1) / kFloatsInLine);
@@ -228,7 +229,7 @@ inline Fetcher fetch_values(const Head& head, KeyRange keys) {
 }
 
 // Return the rows to prefetch while the values of a block are added: the keys of the next block, which starts
-// at `next`, or, after the last block, the queries and the first keys of the next call (`following`).
+// at `next`. After the last block, these are the queries and the first keys of the next call (`following`).
 inline Fetcher fetch_next_keys(const Head& head, std::int64_t next, KeyRange keys,
                                const AttentionRows* following) {
   Fetcher ahead(1);

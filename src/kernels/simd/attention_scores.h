@@ -112,9 +112,9 @@ struct Panel {
   std::int64_t last() const { return begin + queries - 1; }
 };
 
-// The rows of a tile that are computed: for vector v of queries, the rows of `keys` up to the last key that
-// causality and the window allow for at least one of these queries. The other rows are set to zero when the
-// tile contains attention weights.
+// The rows of a tile that are computed. For vector v of queries, these are the rows of `keys` up to the last
+// key that causality and the window allow for at least one of the queries. The other rows are set to zero
+// when the tile contains attention weights.
 struct Scope {
   KeyRange keys;
   std::int64_t diagonal = 0;  // rows computed for query vector 0; each further vector has kLanes more rows
@@ -266,8 +266,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
-    // Only two ranges of rows contain excluded keys: rows below hidden_to, which precede the first key of the
-    // last lane's query, and rows from seen_to on, which follow the last key of the first lane's query.
+    // Only two ranges of rows contain excluded keys. Rows below hidden_to precede the first key of the last
+    // lane's query; rows from seen_to on follow the last key of the first lane's query.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;

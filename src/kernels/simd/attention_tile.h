@@ -59,11 +59,11 @@ struct AlongRows {  // A [k, rows]
   HWY_INLINE void step() { at += stride; }
 };
 
-struct Right {  // B [k, vectors]
+struct Right {  // operand B of the product, [k, vectors]
   const float* at;
   std::int64_t stride;
 };
-struct Target {  // C [rows, vectors]
+struct Target {  // result C of the product, [rows, vectors]
   float* at;
   std::int64_t stride;
 };

@@ -99,8 +99,8 @@ void sum_stored_rows(const std::uint16_t* dy, std::int64_t stride, std::int64_t 
   });
 }
 
-// Return `path` with the functions set that process rows in bf16 attention. kNative is true if the processor
-// has an instruction that rounds to bf16.
+// Set the functions of `path` that process rows in bf16 attention, and return `path`. kNative is true if the
+// processor has an instruction that rounds to bf16.
 template <bool kNative>
 constexpr Bf16Table::Path path_of(Bf16Table::Path path) {
   path.softmax_row = softmax_row<kNative>, path.weights_row = weights_row<kNative>;

@@ -110,8 +110,8 @@ void weights_row(const Bf16ScoreRow& row, float lse) {
 }
 
 // Store the gradient of the scores in `rounded`: scale · w (kept · dw − delta), or −scale · w · delta for
-// dropped keys. w is the result of weights_row(), whose sign bit marks dropped keys; dw is weight_gradient,
-// and delta is the dot product of the output row and its gradient.
+// dropped keys. w is the result of weights_row(); its sign bit marks dropped keys. dw is weight_gradient, and
+// delta is the dot product of the output row and its gradient.
 template <bool kDrops, bool kNative>
 void score_gradient_of(const Bf16ScoreRow& row, const float* weight_gradient, float delta) {
   const Floats d;

@@ -10,7 +10,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-constexpr std::int64_t kDrawsOfBlock = 8;  // number of columns that one Philox block serves
+constexpr std::int64_t kDrawsOfBlock = 8;  // number of columns whose draws are in one Philox block
 static_assert(kBf16PanelColumns % kDrawsOfBlock == 0);
 
 struct Bf16Draws {

@@ -1,5 +1,5 @@
-// The last part of a bf16 product: the complete sums of some rows, in a buffer in L1, are converted to
-// elements of C.
+// The last part of a bf16 product: convert the complete sums of some rows to elements of C. The sums are in a
+// buffer in the L1 cache.
 #pragma once
 
 #include "kernels/bf16_table.h"

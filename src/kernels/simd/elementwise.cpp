@@ -67,7 +67,8 @@ void activate_backward(Activation kind, const float* x, const float* dy, float* 
   });
 }
 
-// A Philox block contains eight draws, the 16-bit halves of its words, for eight consecutive columns.
+// A Philox block contains the draws of eight consecutive columns. Each draw is a 16-bit half of one of its
+// words.
 template <bool kResidual>
 void dropout_rows(const DropoutRows& problem) {
   const Floats d;

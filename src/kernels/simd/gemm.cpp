@@ -37,7 +37,7 @@ template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
   float* c = block.c + rows.begin * block.ldc + columns.begin;
-  // Assign single fields, because copying the tile would load several recently stored fields at once. Such a
+  // Assign the fields one by one: copying the tile would load several recently stored fields at once. Such a
   // load waits until all earlier stores of C have completed.
   tile.c = block.accumulate ? c : nullptr;
   tile.out = c;
@@ -136,7 +136,7 @@ void multiply_half_columns(const GemmBlock& block, Range columns, bool together)
       multiply_and_finish(block, tile, kTiles.of[0][rows - 1][vectors - 1], own, columns);
       continue;
     }
-    // The multiply-adds hide the cost of the stores.
+    // Store the widened elements if later tiles read them. The multiply-adds hide the cost of the stores.
     const bool keeps = block.widened != nullptr && rows < block.rows;
     const HalfTileFunction function = together ? kHalfTiles.together[block.brain][rows - 1]
                                       : keeps  ? kHalfTiles.keeping[block.brain][vectors - 1]

@@ -1,8 +1,10 @@
 // Products with packed f16 or bf16. The 16-bit elements are widened exactly while they are read, so results
-// are bit-identical to those with the widened matrix. A panel stores the steps of k in pairs. In f16, the
-// vector of the first step precedes that of the second, because the conversion reads consecutive 16-bit
-// elements. In bf16, each 32-bit lane contains both steps, the first in the low half; a shift and a mask then
-// widen them without moving data between lanes.
+// are bit-identical to products with the widened matrix.
+//
+// A panel stores the steps of k in pairs. In f16, the vector of the first step is followed by the vector of
+// the second step, because the conversion reads consecutive 16-bit elements. In bf16, each 32-bit lane
+// contains both steps, the first in the low half. A shift and a mask widen them without moving data between
+// lanes.
 #pragma once
 
 #include <cstring>

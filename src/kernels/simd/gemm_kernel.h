@@ -33,9 +33,9 @@ enum class Layout {
   along_rows  // A [k, rows]: transposed A, or a packed sliver
 };
 
-// Call body(i) for i in [0, kCount), where i is a compile-time constant: the compiler keeps an array in
-// registers only if all its indices are constants. With a loop, the compiler would write the array to the
-// stack before and after the loop, and loads from the stack would wait for pending stores of C.
+// Call body(i) for i in [0, kCount), where i is a compile-time constant. The compiler keeps an array in
+// registers only if all its indices are constants. With a loop, it would write the array to the stack before
+// and after the loop, and loads from the stack would wait for pending stores of C.
 template <int kCount, class Body>
 HWY_INLINE void unrolled(const Body& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) HWY_ATTR __attribute__((always_inline)) {

@@ -89,8 +89,8 @@ HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, st
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// Transpose as transpose_quads() does if fewer than kLanes columns or four steps of k may be left. Lanes of
-// missing columns are stored as zero.
+// Same as transpose_quads(), but there may be fewer than kLanes columns and fewer than four steps of k. Lanes
+// of missing columns are stored as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;

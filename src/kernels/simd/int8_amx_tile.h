@@ -1,8 +1,9 @@
 // A block of int8 products in AMX tiles: 16 rows by up to three times 16 columns, 64 bytes of k per step.
-// Include it inside a namespace with the target attributes set, after a type Tiles with the static functions
+// Include it inside a namespace with the target attributes set, after a type Tiles with these static
+// functions:
 //   configure(TileShapes), release()
 //   zero<tile>(), load<tile>(address, stride), dot<sum, a, b>(), store<tile>(address, stride)
-// which execute the AMX instructions; the tests use portable functions instead.
+// The functions execute the AMX instructions; the tests use portable functions instead.
 
 // Tile registers 0 to 2 contain sums. Registers 3 and 4 contain A and B of a full step of k; registers 5 and
 // 6 contain A and B of a shorter last step.

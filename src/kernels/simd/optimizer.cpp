@@ -49,7 +49,7 @@ void rmsprop(const RmsProp& step, float* weight, const float* gradient, float* s
     const FloatVector v =
         hn::MulAdd(smoothing, load_first(d, square + i, left), hn::Mul(rest, hn::Mul(g, g)));
     store_first(v, d, square + i, left);
-    // If every gradient so far was 0 and ε = 0, the quotient would be 0 / 0.
+    // If g = 0, use 0 instead of the quotient, which would be 0 / 0 if every gradient so far was 0 and ε = 0.
     FloatVector update =
         hn::IfThenZeroElse(hn::Eq(g, hn::Zero(d)), hn::Div(g, hn::Add(hn::Sqrt(v), epsilon)));
     if (buffer != nullptr) {

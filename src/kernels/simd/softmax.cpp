@@ -40,8 +40,8 @@ void log_sum_exp(const float* x, float* lse, std::int64_t rows, std::int64_t col
     lse[row] = first_lane(log_sum_exp(x + row * columns, columns));
 }
 
-// Compare each vector with the smallest of the k entries found so far, and its elements one by one only if
-// one is larger. This is fast, because few entries of a long row are among the k largest.
+// Skip each vector without an element larger than the smallest of the k entries found so far. Process the
+// other vectors element by element. This is fast, because few entries of a long row are among the k largest.
 void top_k(const float* x, std::int64_t columns, std::int64_t k, float* values, std::int32_t* indices) {
   if (k <= 0) return;
   const Floats d;

@@ -21,7 +21,7 @@ HWY_INLINE Complex add(const Complex& a, const Complex& b) {
 HWY_INLINE Complex subtract(const Complex& a, const Complex& b) {
   return {hn::Sub(a.real, b.real), hn::Sub(a.imaginary, b.imaginary)};
 }
-// add_turned returns a + i b, subtract_turned a − i b.
+// add_turned() returns a + i b; subtract_turned() returns a − i b.
 HWY_INLINE Complex add_turned(const Complex& a, const Complex& b) {
   return {hn::Sub(a.real, b.imaginary), hn::Add(a.imaginary, b.real)};
 }
