@@ -44,7 +44,7 @@ struct Route {
   bool streams = false;                   // true if the route also responds with server-sent events
   bool open = false;                      // true if the route requires no API key
   bool any_time = false;                  // true if requests are also handled before the models are loaded
-  bool heavy = false;  // true for slow or large requests; one per client runs at a time
+  bool heavy = false;                     // true for slow or large requests; one per client runs at a time
 };
 
 // Objects of the server that handlers use.
