@@ -79,7 +79,7 @@ void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std:
   const float* const dy = node.out->gradient.row(row);
   const float* const v = node.score->value.f32();
   const std::int64_t count = range.end - range.begin;
-  float mean = 0.0f;  // Σ weight · d weight
+  float mean = 0.0f;  // sum of each weight times its gradient
   for (std::int64_t j = 0; j < count; ++j) {
     slope[j] = kernels::dot_in_order(dy, node.value->value.row(range.begin + j), features);
     mean += weight[j] * slope[j];

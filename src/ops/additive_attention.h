@@ -21,9 +21,9 @@ struct AdditiveAttention {
   std::span<const float> weights;
 };
 
-// Compute additive attention: row r of the query attends to the range keys[r]; if the range is empty, the
-// context is zero. Arguments: query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features],
-// score [size] (v), and `keys` [rows], which must stay valid until the backward pass.
+// Row r of the query attends to the range keys[r]. If the range is empty, the context is zero. Shapes: query
+// [rows, size], key [keys, size], value [keys, features], score [size], keys [rows]. In the notation of the
+// paper, query is W_a s, key is U_a h, and score is v. `keys` must stay valid until the backward pass.
 AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
                                      std::span<const KeyRange> keys);
 

@@ -98,9 +98,9 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
   return std::equal(a.pages.at, a.pages.at + pages, b.pages.at);
 }
 
-// Merge adjacent sequences with the same pages (such as beams over one encoder output) into one sequence with
-// more queries, so that its keys are read once. With causality, window, mask, bias or dropout, sequences are
-// not merged, because the queries of different sequences are treated differently.
+// Merge adjacent sequences that have the same pages, such as the beams of one input, so that their keys are
+// read once. A causal mask, window, mask, bias or dropout prevents merging, because each depends on the
+// sequence of the query.
 void join_neighbours(AttentionProblem& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
@@ -164,8 +164,8 @@ void set_stored(Tape& tape, AttentionProblem& problem, const Operands& operands)
   }
 }
 
-// Run the forward pass, and return the heads whose attention weights the probe replaced, or an empty span if
-// the tape does not record. The tape must have no probe if operands or the result are stored as bf16.
+// Run the forward pass. Return the heads whose attention weights the probe replaced; the span is empty if the
+// tape does not record. If operands or the result are stored as bf16, the tape must have no probe.
 std::span<const ReplacedHead> run(Tape& tape, AttentionProblem& problem, const Operands& operands, Var out,
                                   bool wanted, std::string_view point) {
   const bool probed = probes_weights(tape, point, problem.heads);
@@ -281,7 +281,7 @@ namespace {
 struct GradientTarget {
   Var variable = nullptr;
   float* data = nullptr;  // [rows, features]
-  // true if `data` is a temporary buffer; it is added to the variable's gradient if one is needed
+  // True if `data` is a temporary buffer. Its values are added to the variable's gradient if one is needed.
   bool apart = false;
 };
 

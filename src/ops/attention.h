@@ -14,8 +14,8 @@
 
 namespace regard::ops {
 
-// Columns of a variable from `column` on, which are read in place; for example, the keys in the output of one
-// linear layer that computes queries, keys and values.
+// Consecutive columns of a variable, starting at `column`; they are read without a copy. For example, one
+// linear layer may compute queries, keys and values as columns of its output.
 struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;
@@ -32,10 +32,11 @@ struct AttentionBias : kernels::AttentionBiasStrides {
 struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
-  // if true, store the result as bf16 if stores_bf16(tape); the backward pass then reads the rounded result
+  // Store the result as bf16; ignored unless stores_bf16(tape). The backward pass then reads the rounded
+  // result.
   bool store_bf16 = false;
-  // bf16: if the tape does not record, round queries, keys, values and attention weights to bf16
-  // (bf16_pages.h)
+  // With bf16, queries, keys, values and attention weights are rounded to bf16 (bf16_pages.h). Ignored if the
+  // tape records.
   kernels::Precision precision = kernels::Precision::f32;
 
   // Prefix of the names of probe points; if empty, no values are reported. POINT.weights is the attention

@@ -11,16 +11,16 @@
 
 namespace regard::ops {
 
-// y = x weight + bias.
+// Linear projection y = x weight + bias.
 struct Projection {
   Tensor weight;  // [in, out]
   Tensor bias;    // [out]; undefined if there is no bias
 };
 
 struct HeadParameters {
-  // Projections of one head with weights [hidden, size of the head], where `hidden` is the hidden size of the
-  // encoder for key and value in cross-attention. With grouped-query attention, several heads have the same
-  // key and value projections.
+  // Projections of one head, with weights [hidden, head size]. In cross-attention, the weights of key and
+  // value have the hidden size of the encoder. In grouped-query attention, several heads share the
+  // projections of key and value.
   Projection query, key, value;
   Projection output;  // rows of W_O for this head [value size, hidden], and the bias of the layer
 };

@@ -88,8 +88,7 @@ T* kept(Tape& tape, const T* values, std::int64_t count) {
   return copy.data();
 }
 
-// Call the probe, which replaces the attention weights of a head in place, and compute the head's output
-// again.
+// Call the probe, which replaces the attention weights of a head in place. Then recompute the head's output.
 ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::int64_t s, std::int64_t head,
                           std::string_view point, float* weights) {
   const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(s)];

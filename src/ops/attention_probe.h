@@ -26,15 +26,15 @@ struct ReplacedHead {
   const std::uint8_t* allowed = nullptr;
 };
 
-// After the forward pass, report attention weights to the probe, and recompute the output of the heads whose
-// weights the probe replaces, in double in the order of the keys; other heads are unchanged. Return the
-// replaced heads if the tape records, otherwise an empty span.
+// Report attention weights to the probe after the forward pass. If the probe replaces the weights of a head,
+// recompute the head's output: sums in double precision, in the order of the keys. Other heads are unchanged.
+// Return the replaced heads if the tape records, otherwise an empty span.
 std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention& problem,
                                             std::string_view point);
 
-// Run the backward pass of attention; `problem` is the argument of kernels::attention_backward(), which
-// computes all heads except the replaced ones. The gradients of replaced heads are computed in double, in the
-// order of sequences, heads, queries and keys.
+// Run the backward pass of attention. kernels::attention_backward(`problem`) computes all heads except the
+// replaced ones. The gradients of replaced heads are computed in double precision, in the order of sequences,
+// heads, queries and keys.
 void attention_backward(Tape& tape, kernels::Attention& problem, std::span<const ReplacedHead> replaced);
 
 }  // namespace regard::ops

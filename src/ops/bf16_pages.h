@@ -16,8 +16,8 @@ namespace regard::ops {
 void copy_to_bf16_pages(Tape& tape, const kernels::Attention& problem,
                         std::span<kernels::AttentionSequence> sequences);
 
-// Compute problem.out; all sequences must have bf16 pages. If `probed` is true, problem.lse must be set, and
-// attention weights are computed in f32 from the rounded queries and keys and reported to the probe.
+// Compute problem.out; all sequences must have bf16 pages. If `probed` is true, compute the attention weights
+// in f32 from the rounded queries and keys, and report them to the probe; problem.lse must then be set.
 void bf16_attention(Tape& tape, const kernels::Attention& problem, bool probed, std::string_view point);
 
 }  // namespace regard::ops

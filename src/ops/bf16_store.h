@@ -1,6 +1,6 @@
-// While a tape records with Precision::bf16, the inputs of linear layers (which round them to bf16 anyway)
-// and the queries, keys, values and outputs of attention are stored as bf16, which halves their memory until
-// the backward pass. The gradients of variables are f32.
+// Storage of activations as bf16 while a tape records with Precision::bf16; this halves their memory. It
+// applies to the inputs of linear layers and to the queries, keys, values and outputs of attention. Gradients
+// are f32.
 #pragma once
 
 #include "base/namespaces.h"

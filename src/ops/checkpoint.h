@@ -1,7 +1,7 @@
-// Gradient checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost", 2016):
-// the forward pass stores only the result of a function, such as a layer, and the backward pass calls the
-// function again to recompute its intermediate values. A random draw is a function of its key and counter
-// (base/random.h), so values and gradients are bit-identical with and without checkpointing.
+// Gradient checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost", 2016).
+// The forward pass stores only the result of a function, such as a layer; the backward pass recomputes the
+// intermediate values. Values and gradients stay bit-identical, because a random draw depends only on its key
+// and counter (base/random.h).
 #pragma once
 
 #include <type_traits>
@@ -24,9 +24,9 @@ struct CheckpointNode : Tape::Node {
   }
 };
 
-// Return part(tape); if Options::checkpoint is set and neither a probe nor Options::keep needs the
-// intermediate values, discard them and call `part` again in the backward pass. `part` must not change
-// existing variables, and the objects to which it refers must exist until the backward pass.
+// Return part(tape). If Options::checkpoint is set, discard the intermediate values and call `part` again in
+// the backward pass; a probe or Options::keep disables this. `part` must not change existing variables, and
+// the objects to which it refers must exist until the backward pass.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -1,6 +1,6 @@
-// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. The frames
-// are contiguous, so the windows are overlapping rows, stride · channels elements apart, and the product
-// reads them without a copy; padding or groups require one copy of the frames.
+// A convolution is a matrix product of windows [output frames, kernel · channels] with the weight. The
+// windows overlap in memory: each begins stride · channels elements after the previous one. The product reads
+// them without a copy, except that padding or groups require one copy of the frames.
 #include "ops/convolution.h"
 
 #include <algorithm>
@@ -186,7 +186,8 @@ void ConvolutionNode::weight_gradient(Tape& tape, const float* dy, float* gradie
   tape.recycle(ordered_gradient, sizes.out * sizes.taps());
 }
 
-// Compute the gradient of the windows, dy W; then sum, for each frame, over the windows that contain it.
+// Compute the gradient of the windows, dy W. The gradient of a frame is the sum over all windows that contain
+// the frame.
 void ConvolutionNode::input_gradient(Tape& tape, const float* dy, const Tape::Gradient& dx) const {
   const std::int64_t channels = sizes.in_group(), taps = sizes.taps();
   for (std::size_t s = 0; s < frames.size(); ++s) {

@@ -24,9 +24,9 @@ struct CrossEntropyOptions {
 Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                   const CrossEntropyOptions& options = {});
 
-// Like cross_entropy(), for logits = hidden Wᵀ + b, which are computed in chunks of rows, so that only one
-// chunk of logits is in memory at a time. hidden: [rows, features]; weight: [classes, features]; bias:
-// [classes] or null; packed: the packed weight, used if no gradient is needed.
+// Return cross_entropy() of the logits hidden Wᵀ + b. The logits are computed in chunks of rows; only one
+// chunk is in memory at a time. hidden: [rows, features]; weight: [classes, features]; bias: [classes] or
+// null; packed: the packed weight, used if no gradient is needed.
 Var linear_cross_entropy(Tape& tape, Var hidden, Var weight, Var bias, std::span<const std::int32_t> labels,
                          const CrossEntropyOptions& options = {},
                          const kernels::PackedMatrix* packed = nullptr);

@@ -81,9 +81,10 @@ void forward_paths(const CtcSequence& sequence, CtcArrays& arrays) {
   }
 }
 
-// Compute gradient[t, c] = factor · (softmax[t, c] − Σ of the posterior probabilities of states with label
-// c). β[s] is the log of the total probability of all paths from state s in frame t through the later frames;
-// `with_own` is β[s] + the log-probability of the state's label in frame t.
+// Compute gradient[t, c] = factor · (softmax[t, c] − sum of the posterior probabilities of the states with
+// label c).
+// In frame t, `beta` contains for each state the log of the total probability of all paths from the state
+// through the later frames. `with_own` also includes the probability of the state's label in frame t.
 void write_gradient(const CtcSequence& sequence, CtcArrays& arrays, double loss, double factor,
                     float* gradient) {
   const std::int64_t states = sequence.states(), labels = sequence.labels;

@@ -1,7 +1,6 @@
-// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence,
-// which is the sum of the probabilities of its alignments to the frames (blanks may occur between labels, and
-// repetitions are merged). Value and gradient equal those of torch.nn.functional.ctc_loss after
-// log_softmax.
+// Connectionist temporal classification (CTC, Graves et al. 2006): −log of the probability of a label
+// sequence, as torch.nn.functional.ctc_loss after log_softmax. The probability is the sum over all alignments
+// of the labels to the frames; an alignment may contain blanks and repeated labels.
 #pragma once
 
 #include <cstdint>

@@ -10,14 +10,14 @@ namespace regard::ops {
 
 struct DropoutOptions {
   float rate = 0.0f;  // probability that an element is dropped, in [0, 1)
-  // Hash of the module's name (place_of()). An element's draw depends on (seed, step, place), the index of
-  // its sequence in the global batch, its position and its feature, but not on the layout of the batch.
+  // Hash of the module's name (place_of()). An element's random draw depends on seed, step, place, sequence
+  // (index in the global batch), position and feature; it does not depend on the layout of the batch.
   std::uint32_t place = 0;
 };
 
-// Apply dropout to x [tokens, features] of the batch `shape` in place, and return x; `shape` must stay valid
-// until the backward pass. No other operation may have used x, and the operation that computed x must not
-// read the value of x in its backward pass, except to test which elements are zero (relu).
+// Apply dropout to x [tokens, features] of the batch `shape` in place, and return x. `shape` must stay valid
+// until the backward pass. No other operation may have used x. The operation that computed x must not read
+// the value of x in its backward pass; a test for zero elements (relu) is allowed.
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options);
 
 // Return residual + dropout(x). If dropout is active, x is overwritten, and the requirements of dropout()

@@ -100,8 +100,10 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
 
 namespace {
 
-// Backward pass. With D the factors of dropout and h = D ∘ activation(pre): dpre = dy W_down ∘ D ∘
-// activation'(pre), which overwrites pre; dW_down += dyᵀ h; dx = dpre W_up; dW_up += dpreᵀ x.
+// Backward pass, where D contains the factors of dropout, h = D ∘ activation(pre), and dz is the gradient of
+// z:
+//   dpre = dy W_down ∘ D ∘ activation'(pre), stored in place of pre
+//   dW_down += dyᵀ h;  dx = dpre W_up;  dW_up += dpreᵀ x
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();
   const FeedForwardWeights& weights = node.weights;

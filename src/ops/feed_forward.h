@@ -12,7 +12,7 @@ namespace regard::ops {
 struct FeedForwardWeights {
   Var up = nullptr, up_bias = nullptr;      // up: [inner, in]; up_bias: [inner] or null
   Var down = nullptr, down_bias = nullptr;  // down: [out, inner]; down_bias: [out] or null
-  bool transposed = false;                  // the weights are stored as [in, inner] and [inner, out]
+  bool transposed = false;                  // true if the weights are stored as [in, inner] and [inner, out]
   kernels::Activation activation = kernels::Activation::relu;
 };
 

@@ -34,8 +34,8 @@ struct GroupNormProblem {
   }
 };
 
-// Return, for each of the groups [first, end), the sum of value(frame, channel) over the frames of sequence s
-// and the group's channels.
+// Return one sum for each group in [first, end): the sum of value(frame, channel) over the group's channels
+// and the frames of sequence s.
 template <class Value>
 std::vector<double> group_sums(const GroupNormProblem& problem, std::size_t s, std::int64_t first,
                                std::int64_t end, Value&& value) {

@@ -80,7 +80,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
     product.epilogue.residual = options.residual->value.f32();
     product.epilogue.residual_stride = out_features;
   }
-  // relu'(x) can be computed from relu(x), so values before the activation need not be kept.
+  // The derivative of relu can be computed from its result, so values before the activation need not be kept.
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
   set_c(tape, product, stored, out, wanted && options.activation != Activation::none && !from_value);
   ops::product(tape, product, stored);
@@ -114,7 +114,8 @@ void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t c
     tape.recycle(node.pre, count);
 }
 
-// Backward pass: dpre = dy ∘ activation'(pre), which overwrites dy; dx = dpre W; dW += dpreᵀ x; db += Σ dpre.
+// Backward pass, where dz is the gradient of z and dpre is stored in place of dy:
+//   dpre = dy ∘ activation'(pre);  dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();
   const Tensor& x = node.x->value;

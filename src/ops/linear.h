@@ -10,7 +10,7 @@ namespace regard::ops {
 struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   Var residual = nullptr;   // [tokens, out] or null
-  bool transposed = false;  // the weight is stored as [in, out], as in GPT-2's checkpoints
+  bool transposed = false;  // true if the weight is stored as [in, out], as in GPT-2's checkpoints
   bool store_bf16 = false;  // store the result as bf16 (bf16_store.h); requires residual = null
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::int64_t kMostRows = 4096;  // maximum rows per chunk
 
-// Return the rows per chunk if gradients are computed: about 4 MiB of logits, or 16 MiB with bf16 products,
-// because reading and writing d W in each chunk is then a larger share of the time. The number depends on the
-// shape, not on the machine.
+// Return the rows per chunk if gradients are computed; the number depends on the shape, not on the machine. A
+// chunk has about 4 MiB of logits, or 16 MiB with bf16, where access to the gradient of W takes a larger
+// share of the time.
 std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
   const std::int64_t logits = bf16 ? 4 << 20 : 1 << 20;
   return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// In f32, W is packed for the product d hidden = d logits W only if it has at most this many elements.
+// In f32, W is packed for the gradient of `hidden` only if W has at most this many elements.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
 // Rows per task, and number of floats in the task's tile of logits.
@@ -57,7 +57,7 @@ struct LinearCrossEntropyNode : Tape::Node {
 struct Problem {
   Var hidden, weight, bias;
   const kernels::PackedMatrix* packed;       // Wᵀ
-  const kernels::PackedMatrix& packed_back;  // W packed for d hidden = d logits W; empty if not used
+  const kernels::PackedMatrix& packed_back;  // W packed for the gradient of `hidden`; empty if not used
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
   // Wᵀ and W packed in bf16; used instead of packed and packed_back if set
   kernels::Bf16Matrix rounded = {}, rounded_back = {};
@@ -106,7 +106,8 @@ kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& optio
 }
 
 // Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. Each task computes the
-// logits of one block of classes for up to kTaskRows rows, and their statistics while they are in cache.
+// logits of one block of classes for up to kTaskRows rows; the statistics are computed while the logits are
+// in cache.
 void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
                   const kernels::BlockedLogits& chunk) {
   const Tensor& hidden = problem.hidden->value;
@@ -137,8 +138,8 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
   kernels::finish_blocks(pool, chunk);
 }
 
-// Compute a chunk's contribution to the gradients: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ d
-// logits.
+// Compute a chunk's contribution to the gradients, where d z is the gradient of z:
+//   d hidden = d logits W;  d W += d logitsᵀ hidden;  d b += Σ d logits
 void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
                      const kernels::BlockedLogits& chunk, const Gradients& gradients) {
   const Tensor& hidden = problem.hidden->value;

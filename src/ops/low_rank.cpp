@@ -62,8 +62,10 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
 
 namespace {
 
-// Backward pass. With dy the gradient of the updated columns and h = scale · x Aᵀ: dB += dyᵀ h; dh = scale ·
-// dy B; dA += dhᵀ x; dx += dh A. The gradient of y is equal to the gradient of the result.
+// Backward pass, where h = scale · x Aᵀ, dy is the gradient of the updated columns, and dz is the gradient of
+// z:
+//   dB += dyᵀ h;  dh = scale · dy B;  dA += dhᵀ x;  dx += dh A
+// The gradient of y is equal to the gradient of the result.
 void LowRankNode::backward(LowRankNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();
   const LowRankTerm& term = node.term;

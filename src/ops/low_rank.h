@@ -13,9 +13,9 @@ struct LowRankTerm {
   float scale = 1.0f;
 };
 
-// Update y [tokens, features] in place from x [tokens, in], whose rows may be strided, and return a variable
-// that shares the memory of y. The operation that computed y, and earlier operations on y, must not read the
-// value of y in their backward passes (linear layers without activation, and sums, do not).
+// Update y [tokens, features] in place, and return a variable that shares the memory of y. x: [tokens, in],
+// rows may be strided. No earlier operation on y may read the value of y in its backward pass, and neither
+// may the operation that computed y. Sums and linear layers without activation meet this requirement.
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops

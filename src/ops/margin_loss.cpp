@@ -32,7 +32,7 @@ Var margin_loss(Tape& tape, Var near, Var far, float margin, float factor) {
   double sum = 0;
   for (std::int64_t i = 0; i < near->value.elements(); ++i) {
     const float excess = near->value.f32()[i] - far->value.f32()[i] + margin;
-    sum += static_cast<double>(excess > 0.0f || excess != excess ? excess : 0.0f);  // NaN is kept
+    sum += static_cast<double>(excess > 0.0f || excess != excess ? excess : 0.0f);  // NaN remains NaN
   }
   const bool wanted = tape.wanted({near, far});
   Var out = tape.make({1}, wanted);

@@ -51,9 +51,8 @@ struct Parameter {
   ParameterBlock* block = nullptr;  // block that contains the weight; null if there is none
   std::int64_t first_row = 0;       // first row in the block
   bool mapped = false;              // true if the value is a read-only view of a mapped file
-  // Shape in a checkpoint, if it differs from the value's although the elements are the same: for example
-  // [1, n] for a vector, or [out, channels, rows, columns] for a convolution over patches. Rank 0 means the
-  // value's shape.
+  // Shape in a checkpoint, for example [1, n] for a vector, or [out, channels, rows, columns] for a
+  // convolution over patches. Rank 0 means the shape of the value.
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
@@ -69,8 +68,8 @@ struct Parameter {
   // The data of a weight that is used for inference only; the `variable` of such a weight has no memory. The
   // layer may pack the weight and then release the numbers.
   struct Held {
-    // numbers: the value's shape, in f32, f16 or bf16 as in the file, or in i8; scale: [outputs], i8 only,
-    // the factor by which the numbers of each output are multiplied
+    // numbers: the shape of the value; f32, f16 or bf16 as in the file, or i8. scale: [outputs], only for i8;
+    // the numbers of each output are multiplied by its factor.
     Tensor numbers, scale;
     DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed
     // precision of products with the weight; bf16 (kernels/bf16.h) requires numbers in bf16

@@ -1,6 +1,6 @@
-// Probe: callback interface for the inspection of intermediate values. For each value, operations and modules
-// call wants() with its name, such as "encoder.3.self.weights", "decoder.0.cross.output" or
-// "decoder.5.residual", and then see() if wants() returned true; results do not change.
+// Probe: callback interface for the inspection of intermediate values; results do not change. Operations and
+// modules call wants() with the name of each value, such as "encoder.3.self.weights",
+// "decoder.0.cross.output" or "decoder.5.residual". If wants() returns true, they then call see().
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,9 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
   set_operand(problem.b, problem.ldb, stored.b, x);
 }
 
-// Return the product dx [tokens, in] = dy W (if transposed, dy Wᵀ) for dy [tokens, out], the gradient of the
-// input of y = x Wᵀ (if transposed, x W). The caller must set the output C and, if dy is bf16, operand A.
+// Return the product that computes dx [tokens, in], the gradient of x in y = x Wᵀ: dx = dy W, for dy [tokens,
+// out]. If transposed, y = x W and dx = dy Wᵀ. The caller must set the output C and, if dy is bf16, operand
+// A.
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();

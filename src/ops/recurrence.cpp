@@ -40,7 +40,7 @@ void check(Var x, Var weight, Var bias, const Ragged& shape, const RecurrenceOpt
 struct Steps {
   std::span<std::int32_t> sequence;  // [sequences]: the sequence of each row
   std::span<std::int32_t> token;     // [tokens]: the tokens of step 0, then those of step 1, …
-  std::span<std::int32_t> first;     // [steps + 1]: where each step starts in `token`
+  std::span<std::int32_t> first;     // [steps + 1]: start of each step in `token`
 
   std::int64_t count() const { return std::ssize(first) - 1; }
   std::int64_t rows(std::int64_t step) const {
@@ -92,7 +92,8 @@ struct RecurrenceNode : Tape::Node {
   static void backward(RecurrenceNode& node, Tape& tape);
 };
 
-// Copy columns [column, column + width) of the initial state to rows in step order, or zeros if it is null.
+// Copy columns [column, column + width) of `initial` to `state`, with rows in step order. If `initial` is
+// null, write zeros.
 void start_state(Var initial, const Steps& steps, std::int64_t column, std::int64_t width, float* state) {
   for (std::size_t row = 0; row < steps.sequence.size(); ++row) {
     float* to = state + static_cast<std::int64_t>(row) * width;
@@ -176,9 +177,9 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// Return the state before each token [tokens, hidden] in token order: for the first step, columns [column,
-// column + hidden) of the initial state, or zeros if it is null; for later steps, the row of `after` of the
-// token in the preceding step.
+// Return the state before each token [tokens, hidden], in token order. In the first step, the state is
+// columns [column, column + hidden) of the initial state, or zeros. In later steps, the state is the row of
+// `after` for the token of the preceding step.
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();
@@ -198,8 +199,8 @@ float* states_before(Tape& tape, const RecurrenceNode& node, const float* after,
   return before;
 }
 
-// Run the backward pass from the last step to the first, which computes dx and, for the GRU, ds of every
-// token. At the end, dh and dc contain the gradient of the initial state.
+// Run the backward pass from the last step to the first. It computes step.dx and, for the GRU,
+// step.ds_by_token. At the end, step.dh and step.dc contain the gradient of the initial state.
 void run_steps_backward(Tape& tape, const RecurrenceNode& node, kernels::RecurrentStepBackward step) {
   const Steps& steps = node.steps;
   const std::int64_t width = node.weight->value.rows(), rows = std::ssize(steps.sequence);

@@ -23,8 +23,8 @@ std::int64_t RelativeBuckets::of(std::int64_t distance) const {
 
 namespace {
 
-// Call visit(bucket, element) for every (group, query, key); `element` is the index for head 0; head h has
-// the index element + h · queries · keys.
+// Call visit(bucket, element) for every (group, query, key). `element` is the index of the bias for head 0;
+// the index for head h is element + h · queries · keys.
 template <class Visitor>
 void each_place(const RelativeBuckets& buckets, std::span<const std::int64_t> first, const Shape& shape,
                 Visitor&& visit) {

@@ -12,7 +12,8 @@ constexpr float kShift = 1e-6f;  // parameter eps of torch's pairwise_distance
 struct PairNode : Tape::Node {
   Var a, b;
   bool distance;
-  // For a · b, the gradients of a and b are g b and g a; for d = ‖a − b + ε‖, ±g (a − b + ε) / d.
+  // With g the gradient of the result, the gradients of the dot product a · b are g b for a and g a for b.
+  // The gradients of the distance d = ‖a − b + ε‖ are g (a − b + ε) / d for a, and the negative for b.
   static void backward(PairNode& node, Tape& tape) {
     float *of_a = tape.accumulated(node.a), *of_b = tape.accumulated(node.b);
     const std::int64_t features = node.a->value.columns();

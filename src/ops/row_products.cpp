@@ -8,7 +8,7 @@ namespace {
 
 struct ProductsNode : Tape::Node {
   Var a, b;
-  // The gradient of a is g b; the gradient of b is gᵀ a.
+  // With g the gradient of the result, the gradient of a is g b, and the gradient of b is gᵀ a.
   static void backward(ProductsNode& node, Tape& tape) {
     const Tensor& g = node.out->gradient;
     const std::int64_t m = g.rows(), n = g.columns(), features = node.a->value.columns();

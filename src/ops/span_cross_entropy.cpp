@@ -23,7 +23,7 @@ struct SpanNode : Tape::Node {
   std::span<const std::int32_t> offsets, labels;
   float factor;
   std::int32_t ignored;
-  // The gradient of a logit is factor · softmax, minus `factor` at the label.
+  // The gradient of a logit is factor · (softmax − 1) at the label, and factor · softmax elsewhere.
   static void backward(SpanNode& node, Tape& tape) {
     float* gradient = tape.accumulated(node.logits);
     if (gradient == nullptr) return;

@@ -9,11 +9,11 @@
 
 namespace regard::ops {
 
-// Return a scalar [1] for logits [tokens, columns] and labels [sequences × columns], which contain the index
-// of a token within the sequence, or `ignored`:
+// Return a scalar [1], summed in order in double precision:
 //   factor · Σ over sequences s and columns c of −log softmax(column c of the tokens of s)[label of s and c]
-// summed in order in double precision. A sequence's result does not depend on other sequences. `labels` and
-// `shape` must stay valid until the backward pass.
+// logits: [tokens, columns]; labels: [sequences × columns], each the index of a token within the sequence, or
+// `ignored`. A sequence's result does not depend on other sequences. `labels` and `shape` must stay valid
+// until the backward pass.
 Var span_cross_entropy(Tape& tape, Var logits, const Ragged& shape, std::span<const std::int32_t> labels,
                        float factor = 1.0f, std::int32_t ignored = -100);
 

@@ -117,7 +117,7 @@ void Tape::recycle(float* memory, std::int64_t count) {
 void Tape::release(Var variable, Var kept) {
   if (variable == nullptr || variable == kept || options_.keep) return;
   if (variable->owns_gradient) recycle(variable->gradient.f32(), variable->gradient.elements());
-  if (variable->owns_value)  // a block of the value's size: f32, or bf16 of half the size
+  if (variable->owns_value)  // recycle() counts in floats, also for a bf16 value
     recycle(static_cast<float*>(variable->value.data()),
             static_cast<std::int64_t>(variable->value.bytes() / sizeof(float)));
   variable->owns_gradient = variable->owns_value = false;

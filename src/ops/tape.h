@@ -94,9 +94,9 @@ class Tape {
   };
   Gradient gradient(Var variable);
 
-  // Return a variable with the same gradient as `out`, which the backward function of the node that computed
-  // `out` may overwrite and pass to an input. The result is `out` itself or, with Options::keep, an alias
-  // with a copy of the gradient.
+  // Call this in the backward function of the node that computed `out`. Return a variable with the gradient
+  // of `out`; the caller may overwrite this gradient and pass it to an input. The result is `out` itself or,
+  // with Options::keep, an alias with a copy of the gradient.
   Var consume(Var out);
 
   // Add the gradient of `from`, a result of consume(), to the gradient of `to`, which has the same number of
@@ -106,17 +106,17 @@ class Tape {
   // Like pass_gradient(), but always copy: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
-  // Return the memory of the gradient, for kernels that can only add to it, or null if no gradient is needed.
-  // The memory is set to zero if nothing was written yet.
+  // Return the memory of the variable's gradient, for kernels that add to the gradient; null if no gradient
+  // is needed. If the gradient has not been written yet, it is set to zero first.
   float* accumulated(Var variable);
 
   // Return memory for `count` floats during the backward pass, recycled if possible.
   float* take(std::int64_t count);
   void recycle(float* memory, std::int64_t count);
 
-  // Run the backward pass from `loss` (any shape), whose gradient is set to ones unless it was set before.
-  // Afterwards, the value of `loss` and the gradients of parameters and inputs are valid; values and
-  // gradients of intermediate variables are valid only with Options::keep.
+  // Run the backward pass from `loss` (any shape). Default gradient of `loss`: ones. Afterwards, the value of
+  // `loss` and the gradients of parameters and inputs are valid; values and gradients of intermediate
+  // variables are valid only with Options::keep.
   void backward(Var loss);
 
   // While this object exists, new values and nodes are stored in separate memory, which is freed with the

@@ -42,8 +42,8 @@ bool TapeObserver::is_final(const Parameter& weight) const {
   return std::max(own, block) != kUnused && !unfinished(own) && !unfinished(block);
 }
 
-// Nodes of a segment are run by the node that is recorded after the segment. A use within a segment therefore
-// counts as a use by that node.
+// The node that is recorded after a segment runs the segment's nodes. If a weight is used within a segment,
+// it is therefore counted as used by that node.
 void TapeObserver::before_operation(std::initializer_list<Var> inputs, const Tape::Node* last,
                                     bool in_segment) {
   if (!uses_.empty() && !backward_) {

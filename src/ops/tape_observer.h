@@ -47,7 +47,7 @@ class TapeObserver {
 
   std::unordered_map<const Variable*, std::int64_t> uses_;  // index of the first node that uses the variable
   const Tape::Node* last_ = nullptr;                        // the last node counted
-  // number of nodes recorded outside segments; during the backward pass, number of them that have not run yet
+  // number of nodes recorded outside segments; during the backward pass, number of these nodes still to run
   std::int64_t nodes_ = 0;
   bool backward_ = false;
 };

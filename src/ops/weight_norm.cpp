@@ -50,8 +50,8 @@ Var weight_norm(Tape& tape, Var v, Var g) {
 
 namespace {
 
-// Backward pass. With p[k] the sum of dw ∘ v over column k: dg = p / norm, dv = g / norm · (dw − v · p /
-// norm²).
+// Backward pass, where p[k] is the sum of dw ∘ v over column k, and dz is the gradient of z:
+//   dg = p / norm;  dv = g / norm · (dw − v · p / norm²)
 void WeightNormNode::backward(WeightNormNode& node, Tape& tape) {
   const std::int64_t kernel = node.v->value.columns(), elements = node.v->value.elements();
   const float* dw = node.out->gradient.f32();

@@ -14,7 +14,8 @@ struct WeightedSumNode : Tape::Node {
   static void backward(WeightedSumNode& node, Tape& tape);
 };
 
-// With d[i] = dy · parts[i] and the shares s, the gradient of weights[i] is s[i] (d[i] − Σ s[j] d[j]).
+// With shares s, and d[i] the dot product of parts[i] and the gradient of the result, the gradient of
+// weights[i] is s[i] (d[i] − Σ_j s[j] d[j]).
 void WeightedSumNode::backward(WeightedSumNode& node, Tape& tape) {
   const float* dy = node.out->gradient.f32();
   const std::int64_t elements = node.out->value.elements(), count = std::ssize(node.parts);

@@ -1,4 +1,5 @@
-// Sum of variables with learned weights, as of the layers in transformers' use_weighted_layer_sum.
+// Sum of variables with learned weights. Example: the sum over layers in transformers
+// (use_weighted_layer_sum).
 #pragma once
 
 #include <span>

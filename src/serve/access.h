@@ -38,14 +38,14 @@ std::string_view key_of(const HttpRequest& request);
 std::optional<std::string> host_name(std::string_view field);
 // Return true if the name is a numeric IPv4 or IPv6 address.
 bool is_address(const std::string& name);
-bool is_loopback(const std::string& address);  // returns true also for "localhost"
+bool is_loopback(const std::string& address);  // true for a loopback address or "localhost"
 
 // Return true if requests for this host are accepted: an address, localhost or one of `names`. This protects
 // against web pages that make their own host name resolve to this machine (DNS rebinding).
 bool host_allowed(std::string_view field, const std::vector<std::string>& names);
 
-// Return true if web pages of this origin may send requests. The origin must have the same host and port as
-// `host`, the request's Host field, or be one of `origins` ("*" allows any).
+// Return true if web pages of this origin may send requests: `origins` contains the origin or "*", or the
+// origin has the host and port of the request. `host` is the Host field of the request.
 bool origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& origins);
 
 }  // namespace regard::serve

@@ -25,8 +25,8 @@ namespace {
 
 // maximum total number of elements of the query, key and value vectors in a response
 constexpr std::size_t kMostValues = std::size_t{1} << 22;
-// Maximum number of attention weights in a response for a sound or image: with 8 bits per weight, and with
-// "full" precision.
+// Maximum number of attention weights in a response for a sound or image. kMostWeights applies to weights of
+// 8 bits, kMostFullWeights to "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
 constexpr std::int64_t kWidestBeam = 64;  // maximum beam width
@@ -51,8 +51,8 @@ std::int64_t most_generated(const Call& call, ModelKind kind) {
   return kind == ModelKind::encoder_decoder ? most : 0;
 }
 
-// Set request.written to the ids in the body's "written", to the ids of its "target", or to ids that are
-// generated with the interventions.
+// Set request.written to the ids in the body's "written". If there are none, use the ids of its "target", or
+// generate ids with the interventions.
 void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   const infer::LoadedModel& loaded = host.loaded();
   const ModelKind kind = loaded.model->kind();

@@ -1,6 +1,6 @@
-// Collects the inputs of concurrent calls into batches: one of the waiting callers computes a batch for all
-// of them, and inputs that arrive during this computation wait for the next batch. Clients are served in turn
-// (FairQueue), and results are bit-identical regardless of what else is in the batch.
+// Collects the inputs of concurrent calls into batches. One of the calling threads computes each batch;
+// inputs that arrive meanwhile wait for the next batch. Clients are served in turn (FairQueue), and results
+// are bit-identical regardless of what else is in the batch.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ class Batcher {
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order; gone() is called repeatedly, except while this thread
-  // computes a batch. Throws the error of `work` for one of the inputs, HttpError 504 if an input still waits
-  // at the deadline, and 503 if an input still waits when gone() returns true.
+  // Return the outputs of the inputs, in order. gone() is called repeatedly, except while this thread
+  // computes a batch. Throws the error of `work` for one of the inputs. If an input still waits, throws
+  // HttpError 504 at the deadline, and HttpError 503 when gone() returns true.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
                           const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
@@ -111,7 +111,8 @@ class Batcher {
     }
   }
 
-  // Remove the caller's waiting inputs and throw. If none is waiting, wait for the batch that contains them.
+  // Remove the caller's waiting inputs and throw HttpError. If no input is waiting, wait for the batch in
+  // progress instead.
   void give_up(const Items& mine, bool left, std::unique_lock<std::mutex>& lock) {
     const std::unordered_set<std::shared_ptr<Item>> items(mine.begin(), mine.end());
     const std::size_t before = waiting_.size();

@@ -15,8 +15,8 @@ namespace regard::serve {
 
 class EditTurn {
  public:
-  // Wait until this request has exclusive use. Returns false if `deadline` is reached first, or if
-  // given_up(), which is called every 50 ms, returns true.
+  // Wait until this request has exclusive use. Returns false if `deadline` is reached first or given_up()
+  // returns true; given_up() is called every 50 ms.
   bool begin(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& given_up) {
     using namespace std::chrono_literals;
     std::unique_lock lock(guard_);

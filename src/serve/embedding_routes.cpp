@@ -125,7 +125,7 @@ void answer_decode(Call& call) {
   call.reply(json);
 }
 
-// Return text-embeddings-inference's names of the model's pooling modes, separated by commas.
+// Return the model's pooling modes, separated by commas, with their names in text-embeddings-inference.
 std::string pooling_name(const ModelHost& host) {
   std::string name;
   for (const tasks::PoolingMode mode : host.pooling())
@@ -215,7 +215,7 @@ void add_token_routes(std::vector<Route>& routes) {
 
 }  // namespace
 
-// --- shared with POST / ---
+// --- handlers shared with POST / ---
 
 void answer_embed(Call& call) {
   const auto host = call.find_model(Ability::embed);

@@ -1,5 +1,5 @@
-// A queue that is fair to clients (round robin): the next item belongs to the client that was served longest
-// ago, and items of the same client keep their order. Not thread-safe.
+// A queue that serves clients in turn (round robin). The next item belongs to the client that was served
+// longest ago; items of the same client keep their order. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class FairQueue {
 
   Item pop() { return take(lines_.begin()); }  // remove and return the next item; requires !empty()
 
-  // Return the next item of those clients for which may(client, its front item) is true, or null if there is
-  // none.
+  // Return the next item, considering only clients for which may(client, first item of the client) is true.
+  // Null if there is no such client.
   template <class May>
   const Item* front_of(const May& may) const {
     const auto found = find(lines_, may);

@@ -16,8 +16,8 @@ std::string random_name() {
   return hex(word()) + hex(word());
 }
 
-// Return the extension (".txt" for "letter.txt"), or "" if it has more than 7 characters or characters other
-// than letters and digits.
+// Return the extension, such as ".txt" for "letter.txt". Return "" unless the extension has at most 7
+// characters, all of them letters or digits.
 std::string ending_of(const std::string& file_name) {
   const std::size_t dot = file_name.rfind('.');
   if (dot == file_name.npos || file_name.size() - dot > 8) return {};

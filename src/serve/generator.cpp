@@ -131,8 +131,8 @@ std::vector<std::shared_ptr<Generation>> Generator::next_to_join() {
   const std::shared_ptr<Generation>* next = nullptr;
   // If the next generation must wait for free rows, do not admit generations of other clients before it.
   while ((next = waiting_.front_of(may)) != nullptr && rows_.has_free((*next)->rows_)) {
-    // pages_ is an upper limit, because generations may share pages. If a generation exceeds the cache
-    // according to this limit, it is therefore still admitted, but as the only new one of this step.
+    // pages_ is an upper bound, because generations may share pages. A generation that exceeds the cache by
+    // this bound is therefore still admitted, but no other generation is admitted in the same step.
     const bool fits = pages_ + (*next)->pages_ <= limits_.cache_pages();
     if (!fits && !joining.empty()) break;
     std::string client;

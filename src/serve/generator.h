@@ -1,8 +1,8 @@
 // Text generation for many clients by continuous batching: one thread runs the steps of infer::Sessions, and
-// requests wait in a queue that is fair to clients. A request is admitted when its batch rows are free and
-// the cache has pages for its maximum length; if only the pages may be too few, it is admitted alone, and no
-// other request is admitted until it has its pages. Results are bit-identical regardless of what else is in
-// the batch.
+// requests wait in a fair queue. Results are bit-identical regardless of what else is in the batch.
+// A request is admitted when its batch rows are free and the cache has pages for its maximum length. If only
+// the pages may be too few, the request is admitted alone; the next request is admitted after this request
+// has its pages.
 #pragma once
 
 #include <chrono>
@@ -65,9 +65,9 @@ class Generation {
 
 class Generator : private infer::SessionListener {
  public:
-  // Start the generator's thread; all arguments except `limits` must outlive this object. limits.rows is the
-  // maximum number of batch rows of one client; all clients together have a third more (share.h), so that one
-  // client's generations do not delay the first generation of another.
+  // Start the generator's thread. All arguments except `limits` must outlive this object. limits.rows is the
+  // maximum number of batch rows of one client. In total, there are a third more rows (share.h), so that one
+  // client cannot occupy all rows.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations

@@ -1,5 +1,5 @@
-// Threads for handlers, which may block; a thread is started when a task needs one. A task waits if its
-// client has used up its share of the threads (share.h) or if no thread is free.
+// Threads for handlers, which may block. Threads are started on demand. A task waits if its client uses its
+// full share of the threads (share.h), or if no thread is free.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +34,8 @@ class HandlerThreads {
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  // Add a task, which must not throw; clients are served in turn. Returns false if the queue or the client's
-  // share of it is full, if no thread can be started, or if this object is being destroyed.
+  // Add a task, which must not throw; clients are served in turn. Returns false if the queue is full, the
+  // client's share of the queue is full, no thread can be started, or this object is being destroyed.
   bool submit(const std::string& client, std::function<void()> task);
   std::size_t waiting() const;
 

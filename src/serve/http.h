@@ -37,8 +37,8 @@ struct HttpResponse {
   HttpFields fields = {};
 };
 
-// One request and its response; thread-safe. Send the response by send(), or by begin(), any number of calls
-// of write(), and end(); if the exchange is destroyed before that, the connection is closed.
+// One request and its response; thread-safe. Send the response with send(), or in parts with begin(), write()
+// and end(). The connection is closed if the exchange is destroyed before the response is complete.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -53,8 +53,8 @@ class HttpExchange {
   // if the client has disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
-  // Wait until at most HttpLimits::unsent_bytes bytes are unsent or the client has disconnected; at
-  // `deadline`, close the connection. Must not be called on the server's thread.
+  // Wait until at most HttpLimits::unsent_bytes bytes are unsent or the client has disconnected. At
+  // `deadline`, close the connection. Do not call this on the server's thread.
   virtual void wait_until_received(std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
@@ -75,8 +75,8 @@ class HttpHandler {
   // Return the maximum size of a request's body in bytes.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   virtual void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) = 0;
-  // Return the response to a request that is refused while it is read, because it is malformed, too large or
-  // too slow.
+  // Return the response to a request that the server refuses while reading it. Such a request is malformed,
+  // too large or too slow.
   virtual HttpResponse refuse(int status, const std::string& message) = 0;
 };
 

@@ -54,7 +54,7 @@ class Connection : public OpenConnection {
 
   void start() { wait_for_request(); }
 
-  // Append bytes to the response to the current request. `last` is true if they complete the response.
+  // Append bytes to the response to the current request. `last` is true if these bytes complete the response.
   void enqueue(std::string bytes, bool last) {
     if (closed_) return;
     outgoing_.add(std::move(bytes));
@@ -245,8 +245,8 @@ class Connection : public OpenConnection {
     close();
   }
 
-  // Read and discard what the client still sends. Closing a connection with unread input would reset it, and
-  // the client might not receive the response.
+  // Read and discard the remaining input. Closing the connection with unread input would reset the
+  // connection, and the client might not receive the response.
   void linger() {
     ErrorCode ignored;
     stream_.socket().cancel(ignored);

@@ -24,7 +24,7 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
   virtual void close_if_idle() = 0;  // close the connection if no request is in progress
 };
 
-// State shared by the server, all connections and all exchanges, each of which owns a reference to it.
+// Shared state. The server, each connection and each exchange own a reference to this object.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
   // queued work owns a reference to its connection, and therefore to this object
@@ -32,8 +32,8 @@ struct ServerCore {
   HttpHandler& handler;
   HttpLimits limits;
 
-  // Run `work` on the server's thread; after stop(), drop it instead. Work that was posted before is always
-  // run. Thread-safe.
+  // Run `work` on the server's thread. After stop(), new work is dropped; work posted earlier is still run.
+  // Thread-safe.
   template <class Work>
   void post(Work&& work) {
     const std::lock_guard lock(guard);

@@ -1,6 +1,6 @@
-// HTTP/1.1 server (RFC 9112) on one thread, with persistent connections but without pipelining. Requests that
-// proxies may interpret differently (Content-Length with Transfer-Encoding, several lengths or hosts, unknown
-// transfer codings) are refused, and the connection is closed.
+// HTTP/1.1 server (RFC 9112) on one thread, with persistent connections but without pipelining. If proxies
+// could interpret a request differently, for example because it has two lengths, the server refuses the
+// request and closes the connection (ambiguity_of()).
 #pragma once
 
 #include <chrono>

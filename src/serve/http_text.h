@@ -23,13 +23,12 @@ std::string head_of(const HttpResponse& response, const HeadOptions& options);
 std::string chunk_of(std::string_view part);  // return one chunk of a chunked body
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// Check the fields, with names in lower case, that determine the length and host of a request in
-// HTTP/1.`minor`. If a proxy could interpret them differently, return the reason to refuse the request,
-// otherwise nullopt.
+// Return the reason to refuse a request in HTTP/1.`minor` if proxies could interpret its length or host
+// differently. Return nullopt if there is no such reason. The names of `fields` must be in lower case.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
-// Split a request target, also in absolute form ("http://host/path"), into path and query, and decode the
-// path. Return nullopt if the target is malformed.
+// Split a request target into path and query, and decode the path. The absolute form "http://host/path" is
+// also accepted. Return nullopt if the target is malformed.
 struct Target {
   std::string path, query;
 };

@@ -101,7 +101,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  // bind this reference after setting body["model"], because that may move the inputs
+  // setting body["model"] may move the inputs, so this reference must be bound afterwards
   const Json& inputs = call.body["inputs"];
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();

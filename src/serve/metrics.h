@@ -42,8 +42,8 @@ class Metrics {
   std::atomic<std::int64_t> in_progress{0}, queued{0};
   std::atomic<std::uint64_t> refused{0};
 
-  // Return all metrics as text. `connections` is the number of open connections; `waiting` contains the
-  // number of waiting requests of each model, and `running` the number of sequences in its last step.
+  // Return all metrics as text. connections: number of open connections; waiting: number of waiting requests
+  // by model; running: number of sequences in the last step by model.
   std::string text(std::size_t connections, const std::map<std::string, std::int64_t>& waiting,
                    const std::map<std::string, std::int64_t>& running) const;
 

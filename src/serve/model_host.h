@@ -125,7 +125,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Return the word counts of the training data, or null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
-  // Render a conversation as text with the template in ServeOptions or, if that is empty, with the folder's.
+  // Render a conversation as text with the chat template in ServeOptions. Default: the folder's template.
   std::string render_chat(const Json& messages) const;
 
  private:

@@ -21,9 +21,9 @@ class ModelRegistry {
   // The registry keeps references to the arguments, which must outlive it.
   ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
 
-  // Load all folders, then replace all served models. `stop` is called before each folder; if it returns
-  // true, load() returns without replacing models. Throws the error of a model that cannot be loaded, and
-  // then replaces none.
+  // Load all folders, then replace all served models. stop() is called before each folder; if it returns
+  // true, load() returns without replacing models. If a model cannot be loaded, throws the error and replaces
+  // no models.
   void load(const std::function<bool()>& stop = {});
   bool ready() const { return ready_; }
 

@@ -44,7 +44,7 @@ struct ServeOptions {
                                 // the memory of the server is constant under load
                                 .resident_bytes = std::int64_t{64} << 20};
   std::int64_t most_new_tokens = 2048;  // maximum new tokens of each result
-  std::size_t in_progress = 64;         // maximum requests in progress per client; a third more in total
+  std::size_t in_progress = 64;         // maximum requests in progress per client; in total: a third more
   std::size_t queue = 256;              // maximum number of waiting requests; additional ones get status 429
   std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
   std::chrono::seconds drain{30};       // maximum time to wait for requests in progress when the server stops

@@ -11,14 +11,15 @@
 namespace regard::serve {
 namespace {
 
-// Maximum total number of tokens in the overlapping windows of a text for question answering. Without this
-// limit and the next one, a request of 1 MiB could allocate many times its size.
+// Maximum total number of tokens in the overlapping windows of a text for question answering. This limit and
+// the next one bound the memory of a request; a request of 1 MiB could otherwise allocate many times its
+// size.
 constexpr std::int64_t kMostWindowTokens = std::int64_t{1} << 20;
 // maximum total size, in bytes, of the texts in a response of /fill
 constexpr std::size_t kMostFilledBytes = std::size_t{16} << 20;
 
-// Ends a forward pass at its next probe point if the client has disconnected or the deadline has passed, by
-// throwing the errors of Waiting::require().
+// Calls Waiting::require() at each probe point. If the client has disconnected or the deadline has passed,
+// this throws and ends the forward pass.
 class DeadlineProbe final : public Probe {
  public:
   explicit DeadlineProbe(const Waiting& waiting) : waiting_(waiting) {}

@@ -44,8 +44,8 @@ class TurnHolder {
 // use the model.
 class RequestEdits {
  public:
-  // Throws HttpError 400 if an intervention names a file or exceeds a limit, HttpError 504 if exclusive use
-  // is not granted in time, and the errors of Intervention::parse() and inspect::resolve().
+  // Throws HttpError 400 if an intervention names a file or exceeds a limit, and HttpError 504 if exclusive
+  // use is not granted in time. Also throws the errors of Intervention::parse() and inspect::resolve().
   RequestEdits(const Call& call, std::shared_ptr<ModelHost> host);
 
   const ModelHost& host() const { return *host_; }
@@ -71,8 +71,8 @@ RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
 
-// Exclusive use of a model, for a request that needs exclusive use even without interventions, for example
-// because the request allocates much memory.
+// Exclusive use of a model for any request, with or without interventions. Example: a request that allocates
+// much memory.
 class ExclusiveUse {
  public:
   // Throws the errors of edits_of() and of TurnHolder's constructor.

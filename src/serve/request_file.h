@@ -7,8 +7,8 @@
 
 namespace regard::serve {
 
-// Call this in a catch block. Throws HttpError 400, without the path of the in-memory file, if `error` is
-// bad_file or io; otherwise rethrows the current exception.
+// Call this in a catch block. If `error` is bad_file or io, throws HttpError 400 without the path of the
+// in-memory file. Otherwise, rethrows the current exception.
 [[noreturn]] void refuse_file(const Error& error);
 
 // Read the image file of the request. Throws HttpError 400 if it is not one image of at most 2^25 pixels.

@@ -44,7 +44,7 @@ struct Route {
   bool streams = false;                   // true if the route also responds with server-sent events
   bool open = false;                      // true if the route requires no API key
   bool any_time = false;                  // true if requests are also handled before the models are loaded
-  bool heavy = false;  // true for slow or large requests, of which one per client runs at a time
+  bool heavy = false;                     // true for slow or large requests; one per client runs at a time
 };
 
 // Objects of the server that handlers use.
@@ -78,8 +78,8 @@ struct Call {
   void reply_text(std::string text, std::string type);
   // Return the only file of a multipart form. Throws HttpError 400 unless there is exactly one.
   const FormPart& only_file() const;
-  // Return the model that the body's member `model` names or, without this member, the only model with this
-  // ability. Throws HttpError if there is no such model, or if several match.
+  // Return the model named by the body's member "model". Default: the only model with this ability. Throws
+  // HttpError if there is no such model, or if several match.
   std::shared_ptr<ModelHost> find_model(Ability ability);
   // Return the member `name` of the body, or `otherwise` if it is absent.
   template <class T>

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Maximum number of heavy requests (Route::heavy, or with interventions) in progress, at most one per client.
-// A model processes one at a time.
+// Maximum number of heavy requests in progress, at most one per client. A request is heavy if it has
+// interventions or its route has Route::heavy.
 constexpr std::size_t kHeavyThreads = 4;
 // minimum time that a client has to receive a response, even after the deadline
 constexpr std::chrono::seconds kReceived{60};
@@ -266,7 +266,8 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
     begin(task);
     return;
   }
-  // If the API key is in the body, which has not been read yet, the client's address identifies the client.
+  // `client` is empty if the API key is in the body. The body has not been read yet, so the address
+  // identifies the client.
   if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
   --metrics_.in_progress;
   refuse_busy();

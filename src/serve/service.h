@@ -22,7 +22,7 @@ namespace regard::serve {
 
 class Service : private HttpHandler {
  public:
-  // Start to listen, and load the models on a separate thread; requests for models get status 503 until all
+  // Start to listen, and load the models on a separate thread. Requests for models get status 503 until all
   // models are loaded. `pool` must outlive the service. Throws usage for invalid options, io and bad_file for
   // files, and the errors of HttpServer.
   Service(ServeOptions options, ThreadPool& pool);

@@ -21,8 +21,8 @@ class Share {
   // that one client can reach its limit while slots remain free for another client.
   static std::int64_t places_for(std::int64_t each) { return each + std::max<std::int64_t>(1, each / 3); }
 
-  // Return true if the client's limits allow it to use `count` more slots, regardless of whether these are
-  // free. A client that uses no slots is always allowed.
+  // Return true if the client's limits allow `count` more slots; free slots are checked by has_free(). A
+  // client that uses no slots is always allowed.
   bool allows(const std::string& client, std::int64_t count = 1) const {
     const std::int64_t own = taken_by(client);
     return own == 0 || (own + count <= each_ && own < 3 * (all_ - taken_));

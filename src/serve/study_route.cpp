@@ -102,7 +102,7 @@ struct Content {
   }
 };
 
-// Return the error with the names of the body's members in place of the files' paths.
+// Return the error with each path of an in-memory file replaced by the name of the body's member.
 Error named(const Error& error, const Content& data, const Content& alignments) {
   const auto length = [](const Content& content) { return content.file ? content.file->path().size() : 0; };
   // Replace the longer path first, because the shorter one may be a prefix of it.

@@ -17,8 +17,8 @@ namespace regard::serve {
 namespace {
 
 constexpr std::size_t kLongestEntity = 13;  // maximum bytes of an HTML entity, including & and ;
-// Maximum number of sentences in a request. A text of 1 MiB cannot have more, because each sentence has two
-// bytes or more.
+// Maximum number of sentences in a request. A text of 1 MiB does not exceed it, because each sentence has at
+// least two bytes.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
 
 // Translates sentences in order. Only a limited number of sentences is decoded at a time, because a text may

@@ -76,8 +76,9 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   return reading;
 }
 
-// Return the best `count` spans of a window, best first, and set `none` to the minimum of `none` and the
-// window's score of "no answer". `start` and `end` [tokens] are logits, which are replaced by probabilities.
+// Return the best `count` spans of a window, best first; replace the logits `start` and `end` [tokens] by
+// probabilities. If "no answer" is a candidate, set `none` to the minimum of `none` and the window's score of
+// "no answer".
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();

@@ -1,6 +1,6 @@
-// Extractive question answering: find the span of a text that answers a question (after Devlin et al. 2019,
-// section 4.2), in overlapping windows if the text is long. Results equal those of the question-answering
-// pipeline of transformers 4, the last version that has it.
+// Extractive question answering (after Devlin et al. 2019, section 4.2): find the span of a text that answers
+// a question. Long texts are divided into overlapping windows. Same results as the question-answering
+// pipeline of transformers 4, the last version with this pipeline.
 #pragma once
 
 #include <span>
@@ -30,8 +30,8 @@ struct AnswerOptions {
 
 struct Answer {
   std::string text;
-  // Product of the start and end probabilities (each a softmax over the tokens of a window). The scores of
-  // spans with equal text, ignoring case, are added.
+  // Product of the start and end probabilities, each a softmax over the tokens of a window. If several spans
+  // have the same text (ignoring case), their scores are added.
   float score = 0.0f;
   std::size_t begin = 0, end = 0;  // byte range in the text; 0, 0 means no answer
   std::size_t window = 0;          // index of the first window with this answer
@@ -59,8 +59,8 @@ class Answerer {
 
     std::int64_t tokens() const;
   };
-  // Return an upper bound of the number of tokens of read(question, text), without computing the windows. A
-  // long question divides a text into many windows, because little of each window remains for the text.
+  // Return an upper bound of the number of tokens of read(question, text), without computing the windows. The
+  // longer the question, the more windows a text needs, because each window contains the question.
   std::int64_t most_tokens(std::string_view question, std::string_view text) const;
   // Throws invalid_input if the question is too long for a window, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;

@@ -1,6 +1,6 @@
 // Times of tokens, computed from the cross-attention of a speech decoder by dynamic time warping (Sakoe and
-// Chiba 1978). Results equal those of transformers' WhisperForConditionalGeneration
-// (_extract_token_timestamps) and of OpenAI's program.
+// Chiba 1978). Same results as WhisperForConditionalGeneration._extract_token_timestamps in transformers, and
+// as OpenAI's Whisper program.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const A
 // The values stay unchanged if there are at most width / 2 of them.
 void median_filter(std::span<float> values, std::int64_t width);
 
-// Return, for each row of `cost` [rows, columns], the first column of the cheapest monotonic path from the
-// first row and column to the last row and column. If the cheapest step to a cell is not unique, the step
-// from the previous column is used, as in transformers.
+// Find the cheapest monotonic path through `cost` [rows, columns], from the first row and column to the last.
+// Return the first column of the path in each row. Among equally cheap steps, the step from the previous
+// column is used, as in transformers.
 std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
 
 }  // namespace regard::tasks

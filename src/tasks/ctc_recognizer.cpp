@@ -100,7 +100,7 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
       const std::int64_t from = first == 0 ? 0 : overlap, to = ended ? logits.rows() : overlap + step;
       take(logits, std::min(from, logits.rows()), std::min(to, logits.rows()), found);
     }
-    // The next chunk starts one overlap before the first frame that is not used.
+    // The next chunk starts one overlap before the first frame that has not been used yet.
     if (!ended)
       samples.erase(samples.begin(),
                     samples.begin() + static_cast<std::ptrdiff_t>(step * samples_per_frame_));

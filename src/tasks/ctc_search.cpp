@@ -81,7 +81,8 @@ std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank) {
 }
 
 CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width) {
-  // A label is skipped if its log-probability is this much below that of the frame's best label.
+  // In each frame, skip labels whose log-probability is below the maximum of the frame by more than this
+  // difference.
   constexpr float kHopeless = 15.0f;
   PrefixTree tree;
   Beam beam{{0, {0.0, kImpossible}}};

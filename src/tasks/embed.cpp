@@ -22,7 +22,7 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
 
 // Return the number of initial tokens excluded from pooling, as in sentence-transformers: the tokens of the
 // prompt and the special tokens before them. A special token at the end of the encoded prompt is not counted,
-// because in an input the text precedes that token.
+// because inputs have that token after the text.
 std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
   const SentenceModules& modules = folder.modules;
   if (modules.pools_prompt || modules.prompt.empty()) return 0;
@@ -37,8 +37,8 @@ struct States {
   std::int64_t skipped;  // number of initial tokens excluded from pooling
 };
 
-// Write the vector of one pooling mode to `to`. `cls` and `last` use the first and the last token even if it
-// is excluded from pooling.
+// Write the vector of one pooling mode to `to`. The modes `cls` and `last` use the first and last token, even
+// if this token is excluded from pooling.
 void pool_tokens(PoolingMode mode, const States& all, float* to) {
   const auto [states, tokens, size, skipped] = all;
   if (mode == PoolingMode::cls || mode == PoolingMode::last) {

@@ -23,8 +23,8 @@ struct Filling {
 
 struct FillOptions {
   Options reading;
-  // Candidates: tokens of the vocabulary, or texts of which the first token is used; empty means all tokens.
-  // Scores are probabilities over the whole vocabulary in any case.
+  // Candidates: tokens of the vocabulary, or texts, of which only the first token is used; empty means all
+  // tokens. Scores are always probabilities over the whole vocabulary.
   std::vector<std::string> targets;
 };
 

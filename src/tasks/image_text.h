@@ -1,5 +1,6 @@
-// Embed texts and images in one vector space with a dual encoder (CLIP, SigLIP), to search images by text or
-// to classify images by any labels, as in transformers' zero-shot-image-classification pipeline.
+// Embed texts and images in one vector space with a dual encoder (CLIP, SigLIP), for example to search images
+// by text. Images can also be classified by any labels, as in transformers' zero-shot-image-classification
+// pipeline.
 #pragma once
 
 #include <filesystem>
@@ -17,9 +18,9 @@ namespace regard::tasks {
 
 class ImageTextEncoder {
  public:
-  // `folder` is the model folder. `loaded`, `pool` and `probe` must outlive the encoder; `probe`, which is
-  // called in every forward pass of both encoders, may be null. Throws usage if the model is not a dual
-  // encoder, and as ImageReader does.
+  // `folder` is the model folder. `probe` is called in every forward pass of both encoders, and may be null.
+  // `loaded`, `pool` and `probe` must outlive this object. Throws usage if the model is not a dual encoder,
+  // and the errors of ImageReader.
   ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool,
                    Probe* probe = nullptr);
 

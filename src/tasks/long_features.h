@@ -15,8 +15,8 @@ namespace regard::tasks {
 class LongFeatures {
  public:
   // Read the whole sound, because the scale depends on its largest energy. `progress` is called with the
-  // seconds read so far, and may throw an exception to stop. Throws as SoundStream does, and usage for a
-  // processor that is not Whisper's or that normalises samples.
+  // seconds read so far, and may throw an exception to stop. Throws the errors of SoundStream. Throws usage
+  // if the processor is not Whisper's, or if it normalises samples.
   LongFeatures(data::SoundStream& sound, const data::SoundProcessor& processor, ThreadPool& pool,
                const std::function<void(double)>& progress);
 

@@ -43,9 +43,9 @@ class Pass {
   InputBuffer batch_;
 };
 
-// Divide the inputs into consecutive groups of at most kPassTokens tokens and call work(first, count) for
-// each group in order. A longer input forms a group of its own; images and sounds, which have no tokens, form
-// a single group.
+// Divide the inputs into consecutive groups of at most kPassTokens tokens, and call work(first, count) for
+// each group in order. A longer input forms a group of its own. Images and sounds have no tokens, so they
+// form a single group.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

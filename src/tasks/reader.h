@@ -41,8 +41,8 @@ class Reader {
   // long and `cut` is false.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
-  // Read a text like read(), but recognise special tokens ("[MASK]") in it. transformers does so for every
-  // text.
+  // Read a text, and recognise special tokens in it, such as "[MASK]". transformers recognises special tokens
+  // in every text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 
   std::int64_t most_tokens() const { return most_; }  // maximum number of tokens; 0 means no limit

@@ -40,8 +40,8 @@ struct SentenceModules {
   // Steps after pooling, in order. A step is a dense layer; a null pointer means division by the Euclidean
   // norm.
   std::vector<std::unique_ptr<DenseModule>> steps;
-  // Maximum tokens of a text: max_seq_length or, if that is missing, the tokenizer's model_max_length. 0 if
-  // both are missing.
+  // Maximum tokens of a text: max_seq_length. Default: the tokenizer's model_max_length; 0 if both are
+  // missing.
   std::int64_t most_tokens = 0;
   std::string prompt;  // text that is prepended to every input text
   // if false, the prompt and the special tokens before it are excluded from pooling

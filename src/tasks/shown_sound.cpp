@@ -51,7 +51,7 @@ std::pair<double, double> frame_times(const data::SoundProcessor& processor) {
   const double second = 1.0 / static_cast<double>(processor.rate);
   if (processor.kind == Kind::samples) return {0.0, second};
   if (processor.kind == Kind::whisper) return {0.0, static_cast<double>(processor.hop) * second};
-  // frame i starts at i hops, so its centre is half a window later
+  // frame i starts at sample i · hop, and its centre is half a window later
   const data::LogMel mel = processor.log_mel();
   return {0.5 * static_cast<double>(mel.window()) * second, static_cast<double>(mel.hop()) * second};
 }

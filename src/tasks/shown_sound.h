@@ -1,5 +1,5 @@
-// A sound as one input of a model, with the data to display it: spectrogram and times of the model's
-// positions. For Whisper, also the tokens that begin a transcript.
+// A sound as one input of a model, with the data to display it: the spectrogram and the times of the model's
+// positions. For Whisper, it also contains the tokens that begin a transcript.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct ShownSound {
 };
 
 // Read the first window of a sound file. `language` is the code of the transcript's language; if it is empty,
-// Whisper detects the language. Throws as data::read_sound does, as InputSpec::length_of for a sound that is
-// too short, usage if the model does not read sound or does not support the language, and numeric if the
-// model's output is not finite.
+// Whisper detects the language. Throws usage if the model does not read sound or does not support the
+// language, and numeric if the model's output is not finite. Also throws the errors of data::read_sound and,
+// for a sound that is too short, of InputSpec::length_of.
 ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                             ThreadPool& pool, const std::filesystem::path& file,
                             const std::string& language = {});

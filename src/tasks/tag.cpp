@@ -55,8 +55,8 @@ std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t roo
   return *stride;
 }
 
-// Return the distance of a token from the nearer end of its window, in tokens. The start of the first window
-// and the end of the last one are ignored, because no text is cut off there.
+// Return the distance of a token from the nearer end of its window, in tokens. The start and the end of the
+// whole text are ignored, because no context is missing there.
 std::size_t context_of(const Tagger::Reading& reading, std::size_t window, std::size_t token) {
   const std::size_t tokens = reading.windows[window].places.size();
   const std::size_t left = window == 0 ? tokens : token;

@@ -56,9 +56,9 @@ class Tagger {
   // Return the results of each text, in order. Throws numeric if logits are not finite.
   std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
 
-  // Return the class of each word of `readings`, which must come from read_words(): the class of the word's
-  // first token, or −1 for a word without tokens. If several windows contain the token, use the window in
-  // which the token's distance from the nearer end is largest.
+  // Return the class of each word: the class of the word's first token, or −1 for a word without tokens.
+  // `readings` must be results of read_words(). If several windows contain the token, use the window in which
+  // the token's distance from the nearer end is largest.
   std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
 
  private:

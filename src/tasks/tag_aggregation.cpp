@@ -75,9 +75,9 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
     part.word = reference;
     return part;
   }
-  // As in transformers' pipeline, with marks such as "##", a token continues a word if its spelling and its
-  // text differ in length. Without marks, a token continues a word if neither the character before it nor its
-  // first character is a space.
+  // If the model marks continuations, for example with "##", a token continues a word if its spelling and its
+  // text differ in length. Otherwise, a token continues a word if there is no space before or at its start.
+  // Both rules are as in transformers.
   if (marks_continuation_) {
     part.continues_word = utf8::count(part.word) != utf8::count(reference);
   } else if (place.begin > 0) {

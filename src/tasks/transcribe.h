@@ -32,7 +32,8 @@ class Transcriber {
               const TranscribeOptions& options);
 
   // Return language and duration; the segments are passed to the listener. Memory does not depend on the
-  // length of the sound. Throws as data::SoundStream does, and numeric if the model's output is not finite.
+  // length of the sound. Throws the errors of data::SoundStream, and numeric if the model's output is not
+  // finite.
   Transcript transcribe(const std::filesystem::path& file, const TranscribeListener& listener);
 
  private:

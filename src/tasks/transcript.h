@@ -18,8 +18,8 @@ struct TranscriptSegment {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
   std::string text;               // text of the segment, without surrounding white space
   std::vector<std::int32_t> tokens;
-  // Values of Whisper's decoding of the window that contains the segment; of these four, a CTC model sets
-  // only log_probability.
+  // The next four members describe the window that contains the segment, as decoded by Whisper. A CTC model
+  // sets only log_probability.
   double temperature = 0.0;
   // mean log-probability (natural logarithm) of the window's tokens; for CTC, of the segment's frames
   double log_probability = 0.0;
@@ -39,7 +39,7 @@ enum class TranscriptFormat { text, srt, vtt, json, tsv };
 
 // Return the format with this name; nullopt if there is none.
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
-const char* extension_of(TranscriptFormat format);  // such as "srt"
+const char* extension_of(TranscriptFormat format);  // return the file extension, such as "srt"
 
 // Formats a transcript as plain text, SubRip, WebVTT, tab-separated values (times in milliseconds), or one
 // JSON object. To write a file, join begin(), segment() for each segment, and end(). If the segments have

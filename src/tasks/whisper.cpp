@@ -108,8 +108,9 @@ double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_
   return static_cast<double>(all[static_cast<std::size_t>(tokens_.no_speech)]);
 }
 
-// Return the prompt of a window: the previous text (if `conditioned` is false, the user's prompt), shortened
-// to at most half of the decoder's positions, and then `beginning`.
+// Return the prompt of a window: the previous text and then `beginning`. If `conditioned` is false, the
+// user's prompt replaces the previous text. Only the end of a long text is used, at most half of the
+// decoder's positions.
 std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& beginning,
                                              bool conditioned) const {
   const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;
@@ -215,8 +216,8 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
   return about;
 }
 
-// Divide the window's tokens into segments at pairs of timestamps. Return the number of frames from the start
-// of the window to the end of the last complete segment, where the next window starts.
+// Divide the window's tokens into segments at pairs of timestamps. Return the start of the next window, in
+// frames from the start of this window: the end of the last complete segment, or the end of this window.
 std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
                                    const SegmentListener& found) {
   const std::span<const std::int32_t> all = attempt.tokens;
@@ -241,8 +242,8 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // Two adjacent timestamps end one segment and begin the next. Unless the tokens end with exactly one
-  // timestamp, the last segment includes both timestamps of the last pair.
+  // Two adjacent timestamps end one segment and begin the next. The last segment includes both timestamps of
+  // the last pair, unless the tokens end with a single timestamp.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {
@@ -271,8 +272,8 @@ void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> 
   found(segment);
 }
 
-// Compute the time of each token of the attempt. If generation stopped without the end token, the last token
-// gets the time of the preceding token, as in the reference implementation.
+// Compute the time of each token in attempt.tokens. If generation stopped without the end token, the last
+// token gets the time of the preceding token, as in the reference implementation.
 void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& prompt, Attempt& attempt) {
   std::vector<std::int32_t> ids = prompt;
   const std::ptrdiff_t last = attempt.ended || attempt.tokens.empty() ? 0 : 1;

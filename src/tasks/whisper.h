@@ -1,7 +1,7 @@
-// Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Tokens and times
-// equal those of transformers' WhisperForConditionalGeneration.generate(), except that the last window is
-// padded with silence and the compression ratio is computed from the text instead of the token ids, as in
-// OpenAI's program.
+// Transcription by Whisper (Radford et al. 2022, section 4.5), in windows of 30 seconds. Same tokens and
+// times as WhisperForConditionalGeneration.generate() in transformers, with two exceptions as in OpenAI's
+// program: the last window is padded with silence, and the compression ratio is computed from the text
+// instead of the token ids.
 #pragma once
 
 #include <cstdint>

@@ -10,11 +10,11 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// A text is punctuation of one of these kinds if it is a substring of the constant.
+// Kinds of punctuation. A text has a kind if the text is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
-// joined to the following word
+// punctuation that is joined to the following word
 constexpr std::string_view kBefore = "\"'“¡¿([{-";
-// joined to the preceding word
+// punctuation that is joined to the preceding word
 constexpr std::string_view kAfter = "\"'.。,，!！?？:：”)]}、";
 constexpr char32_t kReplacement = 0xFFFD;
 

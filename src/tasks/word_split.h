@@ -1,5 +1,5 @@
-// Division of a text's tokens into words, as in transformers' WhisperTokenizer (_combine_tokens_into_words),
-// to compute word timestamps. Words end at spaces and punctuation; in languages without spaces, every
+// Division of a text's tokens into words for word timestamps, as in WhisperTokenizer of transformers
+// (_combine_tokens_into_words). Words end at spaces and punctuation; in languages without spaces, every
 // complete character is a word.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Arena: an allocator for objects that are used during one step only. reset() frees all of them at once and
-// keeps the memory, so that later steps allocate nothing.
+// Arena: an allocator for objects that are used during one step only. reset() frees all objects at once. It
+// keeps the memory, so later steps need no new memory.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,11 @@ class Arena {
   // throws resource_exhausted if there is not enough memory
   std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);
 
-  // a tensor in the arena's memory; its content is undefined
+  // return a tensor in the arena's memory, not initialised
   Tensor tensor(Shape shape, DType dtype = DType::f32);
   Tensor zeros(Shape shape, DType dtype = DType::f32);
 
-  // Create an object. Its destructor is never called, so it must be trivial or contain only views.
+  // Create an object. The destructor is never called, so the object must not own anything.
   template <class T, class... Arguments>
   T* make(Arguments&&... arguments) {
     return new (allocate(sizeof(T), alignof(T))) T{std::forward<Arguments>(arguments)...};
@@ -51,7 +51,8 @@ class Arena {
     return kept;
   }
 
-  // A position in the arena. rewind(mark) frees everything allocated after mark() returned it.
+  // A position in the arena, returned by mark(). rewind() frees everything that was allocated after this
+  // position.
   struct Mark {
     std::size_t chunk = 0, used = 0;
   };

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// Map zeroed memory from the system, so that freeing it returns it to the system at once. The heap may keep
-// large freed blocks, and a model whose weights are packed one by one would then use twice the memory.
+// Map zeroed memory from the system, so that freed memory returns to the system at once. The heap may keep
+// large freed blocks; a model whose weights are packed one by one would then use twice the memory.
 std::shared_ptr<void> allocate_own(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw out_of_memory(bytes);

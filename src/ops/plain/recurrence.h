@@ -18,8 +18,8 @@ struct Recurrence {
   bool reverse = false;
 };
 
-// Compute out and (LSTM) cells [tokens, hidden]. x: [tokens, gates × hidden]; weight: [gates × hidden,
-// hidden]; bias: [gates × hidden] or null; initial: [hidden] (LSTM: [h | c]) or null.
+// Compute `out` and, for LSTM, `cells` [tokens, hidden]. x: [tokens, gates × hidden]; weight: [gates ×
+// hidden, hidden]; bias: [gates × hidden] or null; initial: [hidden], for LSTM [h | c], or null.
 template <class Real>
 void recurrence(const Recurrence& shape, const Real* x, const Real* weight, const Real* bias,
                 const Real* initial, Real* out, Real* cells) {

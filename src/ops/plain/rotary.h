@@ -10,7 +10,7 @@ namespace regard::ops::plain {
 struct Rotary {
   std::int64_t rows = 0, heads = 0, head_dim = 0, rotary_dim = 0;
   bool interleaved = false;  // true for the pairs (2i, 2i + 1), false for (i, i + rotary_dim / 2)
-  bool inverse = false;      // true to rotate back
+  bool inverse = false;      // true to rotate by the negative angle
 };
 
 // Rotate x [rows, heads × head_dim] in place. cosine, sine: [positions, rotary_dim / 2].
