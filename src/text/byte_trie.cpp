@@ -14,8 +14,8 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The bytes after the first eight of each string are copied to one buffer in sorted
-// order, so that the trie, which reads the strings in this order, reads contiguous memory.
+// Strings sorted by bytes. The bytes after the first eight of each string are stored in one buffer in this
+// order, because the trie reads the strings in this order.
 struct Sorted {
   struct Entry {
     std::uint64_t head;

@@ -38,7 +38,7 @@ class Value {
  public:
   static constexpr int kDeepest = 64;  // maximum nesting depth of a value
 
-  // Renders as empty text. Arithmetic with it and subscripts of it throw bad_file.
+  // An undefined value renders as empty text. Arithmetic and subscripts with it throw bad_file.
   struct Undefined {
     std::string name;  // name of the value in messages
   };
