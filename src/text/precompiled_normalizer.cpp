@@ -1,5 +1,5 @@
-// "Precompiled" of tokenizer.json: sentencepiece's rules, applied to each grapheme as in Hugging Face's
-// library. The result can differ from that of sentencepiece.
+// The normalizer "Precompiled" of tokenizer.json: sentencepiece's rules, applied to each grapheme as in
+// Hugging Face's library. The result can differ from sentencepiece's result.
 #include <algorithm>
 
 #include "base/utf8.h"

@@ -148,7 +148,7 @@ void UnigramTrainer::prune(std::size_t keep) {
   // Compute the loss of removing each piece, assuming that the piece's best segmentation replaces it
   // everywhere.
   std::vector<ScoredPiece> kept;
-  std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
+  std::vector<std::pair<double, std::size_t>> candidates;  // pairs (loss, id)
   UnigramLattice::Scratch scratch;
   for (std::size_t id = 0; id < pieces_.size(); ++id) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));

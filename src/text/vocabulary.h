@@ -73,7 +73,7 @@ class Vocabulary {
     std::uint32_t hash = 0, entry = kHole;
   };
   struct Entry {
-    std::uint32_t begin = 0, size = 0;  // in bytes_
+    std::uint32_t begin = 0, size = 0;  // range in bytes_
     std::int32_t id = 0;
   };
 

@@ -21,7 +21,7 @@ class SpillFile {
   SpillFile& operator=(const SpillFile&) = delete;
 
   void append(std::span<const std::byte> bytes);
-  std::uint64_t size() const noexcept { return size_; }  // in bytes
+  std::uint64_t size() const noexcept { return size_; }  // size in bytes
   // Return everything written so far; valid until the next append().
   std::span<const std::byte> bytes();
 

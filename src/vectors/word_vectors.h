@@ -21,7 +21,7 @@ enum class Format {
   automatic,        // the format is detected from the content of the file
   word2vec_text,    // a line "COUNT SIZE", then lines with WORD and SIZE numbers; also fastText's .vec
   word2vec_binary,  // a line "COUNT SIZE", then for each word WORD, a space and SIZE little-endian f32
-  glove,            // lines with WORD and numbers, without a header; the vector size is that of most lines
+  glove,  // lines with WORD and numbers, without a header; the vector size is the most frequent size
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 

@@ -43,7 +43,7 @@ class Value {
     std::string name;  // name of the value in messages
   };
   struct None {};
-  Value() = default;  // undefined
+  Value() = default;  // an undefined value
   Value(None none) : held_(none) {}
   Value(Undefined undefined) : held_(std::move(undefined)) {}
   Value(bool flag) : held_(flag) {}
