@@ -3,8 +3,8 @@
 //   first_token  time to the first token of a short prompt, alone and during the prefill of a long prompt:
 //                the medians over the rounds of one run, and their ratio
 //   throughput   tokens per second of processor time, measured alternately for the server with CLIENTS
-//                clients and for the library with a batch of as many rows; latency of /health while the
-//                server is measured
+//                clients and for the library with a batch of CLIENTS rows; also the latency of /health
+//                during the measurement of the server
 //
 // usage: serve_benchmark [--layers 12] [--hidden 768] [--clients 32] [--seconds 10] [--rounds 15]
 //                        [--threads 2] [--long 4000]
@@ -273,7 +273,7 @@ void measure_throughput(std::uint16_t port, pid_t server, const std::filesystem:
                           .c_str());
 }
 
-// Run the server in a separate process. Its port is written to `report`; it ends when `hold` is closed.
+// Run the server in the child process: write its port to `report`, and exit when `hold` is closed.
 [[noreturn]] void run_server(const std::filesystem::path& folder, const Settings& settings, int report,
                              int hold) {
   {
@@ -299,7 +299,7 @@ int run(const Settings& settings) {
   write_model(folder, settings);
   int report[2], hold[2];
   if (::pipe(report) != 0 || ::pipe(hold) != 0) return 1;
-  const pid_t server = ::fork();  // fork() must precede the start of any thread
+  const pid_t server = ::fork();  // call fork() before any thread is started
   if (server == 0) {
     ::close(hold[1]);
     run_server(folder, settings, report[1], hold[0]);

@@ -20,11 +20,11 @@ int main() {
   std::printf("cosine(apple, phone)  = %.3f\n\n",
               static_cast<double>(regard::cosine_similarity(apple, phone)));
 
-  // A search has three parts: the query, and for each entry a key, which is compared with the query, and a
-  // value, which is the result. Only keys are compared with the query.
+  // A search has a query, and a key and a value for each entry. The query is compared only with the keys; the
+  // values are the results.
   const std::vector<std::string> titles = {"fruit salad", "apple pie", "phone repair", "mobile apps",
                                            "orchards"};
-  const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,  // food, plants, technology
+  const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,  // columns: food, plants, technology
                                           0.8F, 0.3F, 0.0F,  //
                                           0.0F, 0.0F, 0.9F,  //
                                           0.1F, 0.0F, 0.8F,  //

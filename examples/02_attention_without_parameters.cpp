@@ -15,10 +15,10 @@ using regard::Tensor;
 // The vector of "Bank" is a published example. The vectors of the other words are invented, with four
 // features (finance, growth, water, place), so that money and river differ in direction.
 static const float kBank[] = {0.6F, 0.2F, 0.1F, 0.7F};
-static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};  // invented
-static const float kGrows[] = {0.3F, 0.9F, 0.2F, 0.1F};  // invented
-static const float kRiver[] = {0.0F, 0.2F, 0.9F, 0.6F};  // invented
-static const float kFlows[] = {0.1F, 0.3F, 0.9F, 0.2F};  // invented
+static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};
+static const float kGrows[] = {0.3F, 0.9F, 0.2F, 0.1F};
+static const float kRiver[] = {0.0F, 0.2F, 0.9F, 0.6F};
+static const float kFlows[] = {0.1F, 0.3F, 0.9F, 0.2F};
 
 // Compute row `query` of the result word by word, with dot products only.
 static Tensor attend_word_by_word(const Tensor& words, std::int64_t query) {

@@ -1,7 +1,7 @@
-// 4. W_Q, W_K and W_V learned by back-propagation. The task: is the sentence about food, or about how easy
-// something was? "cake" and "piece" occur in sentences of both kinds, so only the context of these words
-// decides. The vectors are random at first and are trained with the projections. The similarities before
-// and after training are printed side by side.
+// 4. W_Q, W_K and W_V learned by back-propagation, together with the word vectors. The task: is the sentence
+// about food, or about how easy something was?
+// "cake" and "piece" occur in sentences of both kinds, so only the context of these words decides. The
+// program prints the similarities before and after training.
 #include <cstdint>
 #include <cstdio>
 #include <string>

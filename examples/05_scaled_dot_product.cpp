@@ -1,5 +1,5 @@
-// 5. Why divide by √d_k: nine words of 12 dimensions, and the effect of the scores' size on the softmax and
-// its gradient. Also: when the score matrix is symmetric.
+// 5. Why divide by √d_k: the effect of the size of the scores on the softmax and its gradient, for nine words
+// of 12 dimensions. The example also shows when the score matrix is symmetric.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -47,8 +47,8 @@ int main() {
   const regard::PrintOptions options{.digits = 2, .row_names = words, .column_names = words};
   std::printf("%s", regard::matrix_text("softmax(Q Kᵀ / √12)", regard::softmax(scaled), options).c_str());
 
-  // With queries and keys of unit variance, the variance of their dot product grows with d_k; that of the
-  // scaled dot product does not.
+  // If queries and keys have unit variance, the variance of their dot product grows with d_k. The variance of
+  // the scaled dot product does not grow.
   std::printf("\n%5s  %14s  %14s  %16s  %16s\n", "d_k", "var(q·k)", "var(q·k/√d_k)", "gradient, plain",
               "gradient, scaled");
   for (const std::int64_t size : {12, 64, 512, 2048}) {

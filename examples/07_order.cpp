@@ -1,5 +1,5 @@
-// 7. Attention alone ignores order. In "The man beats the boy" and "The boy beats the man" every word gets
-// the same vector, until sinusoidal positions are added.
+// 7. Attention alone ignores order. Each word gets the same vector in "The man beats the boy" and in "The boy
+// beats the man"; with sinusoidal positions, the vectors differ.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -15,8 +15,7 @@ static constexpr std::int64_t kSize = 16;
 static Tensor embed(const std::vector<std::string>& words, bool with_positions) {
   Tensor x = Tensor::empty({static_cast<std::int64_t>(words.size()), kSize});
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const Tensor vector =
-        regard::random_normal({kSize}, 5, words[i]);  // one vector per word, at every position
+    const Tensor vector = regard::random_normal({kSize}, 5, words[i]);  // the same vector at every position
     for (std::int64_t f = 0; f < kSize; ++f) x.row(static_cast<std::int64_t>(i))[f] = vector.f32()[f];
   }
   return with_positions ? regard::add(x, regard::sinusoidal_positions(x.rows(), kSize)) : x;
@@ -39,7 +38,8 @@ int main() {
   std::printf("%-8s %18s %18s\n", "word", "without positions", "with positions");
   const Tensor plain_a = attend(embed(first, false)), plain_b = attend(embed(second, false));
   const Tensor placed_a = attend(embed(first, true)), placed_b = attend(embed(second, true));
-  const std::int64_t where_a[] = {1, 2, 4}, where_b[] = {4, 2, 1};  // man, beats, boy in each sentence
+  // positions of man, beats, boy in each sentence
+  const std::int64_t where_a[] = {1, 2, 4}, where_b[] = {4, 2, 1};
   const char* names[] = {"man", "beats", "boy"};
   for (int i = 0; i < 3; ++i) {
     const std::int64_t a = where_a[i], b = where_b[i];

@@ -1,6 +1,6 @@
 // 8. A complete encoder–decoder with layer norms before each branch (pre-norm) or after each sum (post-norm).
-// Trained on four sentence pairs, it learns which sentences translate "piece of cake" as सरल काम; a
-// word-by-word dictionary cannot do this.
+// Trained on four sentence pairs, it learns when to translate "piece of cake" as सरल काम; a word-by-word
+// dictionary cannot do this.
 #include <algorithm>
 #include <cstdio>
 #include <map>

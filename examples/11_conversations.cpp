@@ -1,6 +1,6 @@
 // 11. Two conversations answered at the same time by one model, each streamed as it is generated.
-// Usage: 11_conversations MODEL_FOLDER [TEMPLATE]. The model is a decoder. TEMPLATE names a chat template;
-// default: that of the model's folder.
+// Usage: 11_conversations MODEL_FOLDER [TEMPLATE]. The model is a decoder. TEMPLATE names a chat template.
+// Default: the template of the model's folder.
 #include <cstdio>
 #include <string>
 #include <vector>

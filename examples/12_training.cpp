@@ -31,7 +31,7 @@ int main(int argc, char** argv) try {
     training.stop();  // the next step writes a checkpoint and ends the run
     training.step();
   }
-  options.resume = true;  // the result is bit-identical to that of an uninterrupted run
+  options.resume = true;  // the result is bit-identical to the result of an uninterrupted run
   const regard::TrainingResult result = regard::Training(argv[1], options, callbacks).run();
   std::printf("%lld steps; best: step %lld, %s %.4f; %s\n", static_cast<long long>(result.steps),
               static_cast<long long>(result.best_step), result.metric.c_str(), result.best,

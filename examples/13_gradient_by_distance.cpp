@@ -12,8 +12,8 @@
 using Vector = std::vector<double>;
 static constexpr std::size_t kSize = 32, kSteps = 101;
 
-// A matrix [kSize, kSize] with normally distributed elements, divided by √kSize. Its largest singular values
-// are near 2, and its spectral radius is near 1.
+// A matrix [kSize, kSize] with normally distributed elements, multiplied by gain / √kSize. For gain 1, its
+// largest singular values are near 2, and its spectral radius is near 1.
 struct Matrix {
   std::vector<double> values;
   Matrix(std::uint64_t seed, const std::string& name, double gain) {

@@ -20,12 +20,12 @@ static const std::vector<std::string> kEasy = {"exam", "test",   "job",    "matc
 
 struct Sentence {
   std::vector<std::string> words;  // the last word is "cake"
-  std::int32_t label;              // 1: idiom
+  std::int32_t label;              // 1: idiom, 0: food
 };
 
-// "exam was … a piece of cake" is an idiom, "boy had … a piece of cake" is food; "was" and "had" are left
-// out, so that only the subject distinguishes them. `fill` meaningless words separate the subject from the
-// cake.
+// Sentences such as "exam … a piece of cake" (idiom) and "boy … a piece of cake" (food). They have no verb,
+// so that only the subject distinguishes them; `fill` meaningless words separate the subject from "a piece of
+// cake".
 static std::vector<Sentence> sentences(std::size_t from, std::size_t to, std::size_t fill,
                                        std::size_t shift) {
   std::vector<Sentence> all;
@@ -50,7 +50,7 @@ static double accuracy_of(Mode mode, std::uint64_t seed, std::size_t fill) {
   const auto matrix = [&](const char* name, std::int64_t rows) {
     return regard::random_normal({rows, kSize}, seed, name, 0.25F);
   };
-  // Fixed matrices are constants, learned ones parameters.
+  // Fixed matrices are constants; learned matrices are parameters.
   const Value answer = learner.parameter("answer", matrix("answer", 2));
   const Value q = mode == Mode::learned ? learner.parameter("q", matrix("W_Q", kSize)) : nullptr,
               k = mode == Mode::learned ? learner.parameter("k", matrix("W_K", kSize)) : nullptr,

@@ -34,7 +34,7 @@ int main() {
       (void)regard::matmul(regard::attention(q, k, v).reshape({words, kSize}), w);
     });
     const double recurrence = milliseconds(3, [&] {
-      const Tensor inputs = regard::matmul(x, w);  // for all words at once
+      const Tensor inputs = regard::matmul(x, w);  // one product for all words
       Tensor h = Tensor::zeros({1, kSize});
       for (std::int64_t t = 0; t < words; ++t) {
         h = regard::add(regard::matmul(h, w), inputs.slice_rows(t, t + 1));

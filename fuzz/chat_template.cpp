@@ -1,5 +1,5 @@
-// Render a chat template with a conversation that has tools and parts. Type errors in the template must be
-// usage errors.
+// Render a chat template with a conversation that has tools and parts. Errors must be of kind bad_file or
+// usage, and must name the file of the template.
 #include "base/json.h"
 #include "target.h"
 #include "text/jinja/render.h"
@@ -19,7 +19,7 @@ const regard::base::Json& conversation() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   namespace jinja = text::jinja;
   try {
     static_cast<void>(jinja::render(fuzz::text_of(data, size), "chat_template.jinja",

@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   fuzz::must_return_or_blame_the_file([&] {
     const Json config = parse_json(fuzz::text_of(data, size), "config.json");
     if (parse_json(config.dump(), "again.json") != config) std::abort();

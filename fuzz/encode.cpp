@@ -1,6 +1,6 @@
-// Encode any bytes with tokenizers of every kind. The fast path must give the ids of the full encoding,
-// offsets must be inside the text and ordered by end, and decoded text must be UTF-8. The first byte selects
-// the tokenizer. Run in the repository.
+// Encode any bytes with the tokenizer that the first byte selects. Run in the repository.
+// The fast path must give the ids of the full encoding, offsets must be inside the text and ordered by end,
+// and decoded text must be UTF-8.
 #include <memory>
 #include <vector>
 

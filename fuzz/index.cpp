@@ -1,4 +1,4 @@
-// Open a model folder whose index of shards is the input, beside two valid shards.
+// Open a model folder that has two valid shards, with the input as the index of the shards.
 #include "formats/safetensors.h"
 #include "formats/weights.h"
 #include "target.h"

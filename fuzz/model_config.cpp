@@ -1,6 +1,6 @@
-// Open a model with a changed config.json and real weights. The first byte selects one of the small models
-// in tests/data, the rest is a JSON merge patch (RFC 7386) of its config. A model that still loads must run.
-// Run in the repository.
+// Open a model with real weights and a changed config.json. Run in the repository.
+// The first byte selects one of the small models in tests/data, and the rest is a JSON merge patch (RFC 7386)
+// of its config. A model that still loads must run.
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -41,7 +41,7 @@ const std::vector<Model>& folders() {
 
 void run(regard::models::Network& network) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   static ThreadPool pool(1);
   static Arena arena;
   const ModelInput tokens({1, 2, 3});
@@ -62,7 +62,7 @@ void run(regard::models::Network& network) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   if (size == 0) return 0;
   const Model& model = folders()[data[0] % folders().size()];
   fuzz::must_return_or_blame_the_file([&] {

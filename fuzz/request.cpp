@@ -1,5 +1,5 @@
-// Run the parsers that read a request before a handler: request targets and fields, forms in both encodings,
-// JSON bodies and their schema. The first byte selects the parser.
+// Run the parsers that process a request before its handler: request targets and fields, forms in both
+// encodings, JSON bodies and their schema. The first byte selects the parser.
 #include "base/json.h"
 #include "serve/form.h"
 #include "serve/http_error.h"
@@ -10,7 +10,7 @@
 namespace {
 
 using namespace regard;
-using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+using namespace regard::models;  // includes the names of nn, ops, tensor and base
 
 void read_fields(std::string_view text) {
   serve::HttpFields fields;

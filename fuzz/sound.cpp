@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   constexpr std::int64_t kRate = 16000;
   constexpr std::size_t kMostSamples = std::size_t{1} << 20;  // a few bytes of FLAC or OGG can encode hours
   static ThreadPool pool(1);

@@ -1,5 +1,6 @@
-// Contract of every fuzz target: for any bytes, the reader returns, or throws a regard::Error about the
-// file. Anything else (a crash, a hang, another exception, an error of kind internal) is a finding.
+// Contract of every fuzz target: for any bytes, the reader returns, or throws a regard::Error of kind
+// bad_file or io. Anything else is a finding: a crash, a hang, another exception, or an error of another
+// kind.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ std::string outcome(const Read& read) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   const std::string_view given = fuzz::text_of(data, size);
   const auto by_tree = [&] {
     return text::Tokenizer::from_json(parse_json(given, "tokenizer.json"), "tokenizer.json");

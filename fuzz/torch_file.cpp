@@ -1,4 +1,4 @@
-// Open a pytorch_model.bin in either form, and read every tensor.
+// Open a pytorch_model.bin (a ZIP archive, or PyTorch's older format), and read every tensor.
 #include "formats/torch_file.h"
 #include "target.h"
 

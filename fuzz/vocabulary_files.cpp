@@ -1,5 +1,5 @@
 // Read tokenizer files of the formats that are older than tokenizer.json. The first byte selects the format
-// of the rest.
+// of the remaining bytes.
 #include "target.h"
 #include "text/tokenizer.h"
 

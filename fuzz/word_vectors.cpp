@@ -1,5 +1,5 @@
-// Read a file of word vectors. The first byte selects the format of the rest. If the file loads, every word
-// of it must be found.
+// Read a file of word vectors. The first byte selects the format of the remaining bytes. If the file loads,
+// every word of it must be found.
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
-  using namespace regard::models;  // and of what it uses: nn, ops, tensor, base
+  using namespace regard::models;  // includes the names of nn, ops, tensor and base
   using vectors::Format;
   using vectors::WordVectors;
   if (size == 0) return 0;

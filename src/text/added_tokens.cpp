@@ -66,8 +66,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
 
 void AddedTokens::extract(Pieces& pieces, bool normalized, bool match_special) const {
   const ByteTrie& sought = normalized ? normalized_ : plain_;
-  // Call split() even if no token occurs: as in the reference implementation, it also updates each piece's
-  // origin to the offset of the piece's first byte in the input.
+  // Call split() even if no token occurs, because it also updates the origin of each piece. The reference
+  // implementation does the same.
   pieces.split([&](std::string_view text, auto add) {
     std::size_t open = 0, next = 0;
     for (std::size_t place = 0; !sought.empty() && place < text.size(); place = next) {

@@ -37,15 +37,14 @@ class AddedTokens {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }
   bool seeks_normalized() const noexcept { return !normalized_.empty(); }
-  // Split the text pieces at the added tokens that are matched before normalisation or, if `normalized` is
-  // true, at those that are matched in normalised text. Special tokens are matched only if `match_special` is
-  // true.
+  // Split the text pieces at the added tokens whose flag `normalized` equals the argument `normalized`.
+  // Special tokens are matched only if `match_special` is true.
   void extract(Pieces& pieces, bool normalized, bool match_special) const;
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the text that represents an added token in vocabulary lists and in decoded text: the normalised
-  // content if the token's `normalized` is true, otherwise the content. Returns null for other ids.
+  // Return the text of an added token in vocabulary lists and in decoded text; null for other ids. It is the
+  // normalised content if the token's `normalized` is true, otherwise the content.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

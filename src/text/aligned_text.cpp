@@ -124,7 +124,7 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
       spans.insert(spans.end(), content.size(),
                    match.end == 0 ? Offsets{origin_, origin_} : spans_[match.end - 1]);
   }
-  // The content gets the input range of the last code point of its match, as in transformers' tokenizers.
+  // The content gets the input range of the last code point of its match, as in Hugging Face's tokenizers.
   const Match& first = matches.front();
   if (!tracked_ && first.matched && first.end > (content.empty() ? 0 : length_of(text_.front()))) origin_ = 1;
   text_ = std::move(text);

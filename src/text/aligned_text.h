@@ -1,6 +1,6 @@
-// A text that is rewritten (normalised, prefixed, mapped to byte letters), with the range of input bytes that
-// each of its bytes replaces. The ranges follow the rules of Hugging Face's NormalizedString, so that offsets
-// equal those of the reference implementation.
+// A text that can be rewritten, with the range of input bytes that each byte of the text replaces. The ranges
+// follow the rules of Hugging Face's NormalizedString, so that offsets are the same as in the reference
+// implementation.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class AlignedText {
  public:
   AlignedText() = default;
   // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the byte
-  // offset of `text` in the input; if `tracked` is false, any nonzero offset may be replaced with 1.
+  // offset of `text` in the input. If `tracked` is false, 1 may stand for any nonzero offset.
   AlignedText(std::string_view text, std::span<const Offsets> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 

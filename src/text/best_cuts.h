@@ -10,10 +10,10 @@
 
 namespace regard::text {
 
-// Return at most `most` segmentations of a text of `size` bytes, each as a list of pieces, best first; those
-// with equal scores are in the order in which the search finds them. pieces_at(begin, reach) must call
-// reach(end, score, id) for every piece that starts at `begin`, and return the next position at which a piece
-// may start.
+// Return at most `most` segmentations of a text of `size` bytes, best first. Segmentations with equal scores
+// are in the order in which the search finds them.
+// pieces_at(begin, reach) must call reach(end, score, id) for every piece that starts at `begin`. It must
+// return the next position at which a piece may start.
 template <class Score, class PiecesAt>
 std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const PiecesAt& pieces_at) {
   struct Way {

@@ -60,8 +60,8 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     can_take_bytes_ = can_take_bytes_ && byte_ids_[byte] >= 0;
   }
   if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
-  // The tokens of an unknown symbol depend on the next symbol if unknown symbols are fused, or if only some
-  // bytes have fallback tokens.
+  // The tokens of an unknown symbol depend on the next symbol in two cases: unknown symbols are fused, or
+  // some bytes have no fallback token.
   const bool every_byte = std::find(fallback_ids_.begin(), fallback_ids_.end(), -1) == fallback_ids_.end();
   characters_alone_ = merges.empty() && options_.continuing_prefix.empty() &&
                       options_.end_of_word_suffix.empty() && !options_.ignore_merges &&
@@ -142,8 +142,8 @@ bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vec
   return true;
 }
 
-// As in the reference implementation, an unknown token is written after byte tokens of the code points that
-// follow it, and the position of a token is the total size of the tokens written before it.
+// As in the reference implementation, an unknown token is written after the byte tokens of the code points
+// that follow it. The position of a token is the total size of the tokens written before it.
 void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
   std::uint32_t place = 0, unknown_size = 0;
   bool pending = false;

@@ -21,7 +21,7 @@ void BpeTrainer::reserve(std::size_t words, std::size_t symbols) {
 }
 
 void BpeTrainer::add_word(std::span<const std::int32_t> symbols, std::int64_t count) {
-  if (symbols.size() < 2) return;  // no pair
+  if (symbols.size() < 2) return;  // fewer than two symbols contain no pair
   words_.push_back({symbols_.size(), count, static_cast<std::uint32_t>(symbols.size())});
   symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
 }
@@ -184,14 +184,14 @@ void BpeTrainer::finish_step(const BpeMerge& merge) {
   }
 }
 
-// Return the token that merging the pair creates, or -1 if the merge is not allowed.
+// Return the id of the merged token, or -1 if the merge is not allowed.
 std::int32_t BpeTrainer::joined(const Candidate& pair, const std::string& prefix) {
   const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
   std::string_view tail = tokens_[right];
   if (!prefix.empty() && tail.starts_with(prefix)) tail.remove_prefix(prefix.size());
   const std::string text = tokens_[left] + std::string(tail);
-  // Several pairs can spell the same token. A pair that was merged before can then occur again: as in the
-  // reference implementation, its count continues from the old value, and it may be merged again.
+  // Several pairs can spell the same token, so a merged pair can occur again. Its count then continues from
+  // the old value and it may be merged again, as in the reference implementation.
   const auto known = ids_.find(text);
   if (known != ids_.end()) return opaque_[static_cast<std::size_t>(known->second)] ? -1 : known->second;
   const std::size_t length = lengths_[left] + lengths_[right];

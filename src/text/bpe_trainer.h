@@ -23,8 +23,8 @@ class BpeTrainer {
   struct Limits {
     std::size_t vocabulary_size = 10000;  // total number of tokens in the vocabulary
     std::int64_t min_frequency = 2;       // minimum count of a merge
-    // A pair that contains a merged token is allowed only if its length in initial symbols is below this
-    // limit. 0 means no limit.
+    // A merged token must consist of fewer initial symbols than this limit. A pair of initial symbols is
+    // always allowed; 0 means no limit.
     std::size_t max_token_length = 0;
     std::string continuing_prefix;  // prefix removed from the right token of a merge ("##")
   };
@@ -36,9 +36,9 @@ class BpeTrainer {
   void reserve(std::size_t words, std::size_t symbols);
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
-  // Repeatedly merge the pair with the highest count; among equal counts, the pair with the smallest (left
-  // id, right id). The added words are modified; `step`, if not empty, is called periodically with the number
-  // of tokens.
+  // Repeatedly merge the pair with the highest count. Among pairs with equal counts, merge the one with the
+  // smallest (left id, right id).
+  // The added words are modified. `step` may be empty; it is called periodically with the number of tokens.
   std::vector<BpeMerge> learn(const Limits& limits, const std::function<void(std::size_t)>& step = {});
 
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
@@ -62,8 +62,8 @@ class BpeTrainer {
       return a.right > b.right;
     }
   };
-  // Changes for a token before (or after) the merged pair (left, right). `lost` is the decrease of the count
-  // of (token, left) or (right, token), and `gained` is the increase for (token, merged) or (merged, token).
+  // Count changes for a token before the merged pair (left, right): `lost` for (token, left) and `gained` for
+  // (token, merged). For a token after the pair, they apply to (right, token) and (merged, token).
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
     std::uint32_t words = 0;  // number of words with new occurrences of (token, merged) or (merged, token)
@@ -81,7 +81,7 @@ class BpeTrainer {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  void count_pairs();  // with overlap: "aaa" contains aa twice
+  void count_pairs();  // counts overlapping pairs: "aaa" contains "aa" twice
   std::int32_t joined(const Candidate& pair, const std::string& prefix);
   // Replace the pair in the word, from left to right.
   void merge_in(std::uint32_t word, const BpeMerge& merge, std::size_t max_length);
@@ -97,9 +97,9 @@ class BpeTrainer {
   std::vector<std::int32_t> symbols_;
   std::vector<Word> words_;
   std::vector<std::uint32_t> word_lists_;
-  std::vector<Candidate> queue_;  // a heap
+  std::vector<Candidate> queue_;  // max-heap, ordered by count
   PairCounts counts_;
-  Side left_, right_;  // changes by the current merge for the tokens before and after the merged pair
+  Side left_, right_;  // changes by the current merge: for tokens before the pair, and for tokens after it
 };
 
 }  // namespace regard::text

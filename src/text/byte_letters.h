@@ -16,8 +16,8 @@ char32_t letter_of_byte(std::uint8_t byte) noexcept;
 int byte_of_letter(char32_t letter) noexcept;
 
 std::string letters_of_bytes(std::string_view bytes);
-// Replace each byte of the text with its letter. The offsets of a letter are those of the character that
-// contained the byte.
+// Replace each byte of the text with its letter. A letter gets the offsets of the character that contains the
+// byte.
 void to_byte_letters(AlignedText& text);
 // Return the bytes that the letters represent; nullopt if a code point is not the letter of a byte.
 std::optional<std::string> bytes_of_letters(std::string_view letters);

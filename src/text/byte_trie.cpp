@@ -14,8 +14,8 @@ struct Head {
   std::uint32_t string;
 };
 
-// Strings sorted by bytes. The bytes after the first eight of each string are copied to one buffer in sorted
-// order, so that the trie, which reads the strings in this order, reads contiguous memory.
+// Strings sorted by bytes. The bytes after the first eight of each string are stored in one buffer in this
+// order, because the trie reads the strings in this order.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
@@ -72,7 +72,7 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
   nodes_.reserve(sorted.bytes + 1024);  // pages that are never written use no memory
   nodes_.assign(512, {});               // no base is 0, so the root is not a child of any node
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
-  // byte after the first `depth` bytes, and index of the group's first string with this byte
+  // pairs of the next byte and the index of the group's first string with this byte
   std::vector<std::pair<std::uint8_t, std::uint32_t>> children;
   std::size_t search_from = 1;
   const auto free = [this](std::size_t slot) { return slot >= nodes_.size() || nodes_[slot].check < 0; };

@@ -37,7 +37,7 @@ class ByteTrie {
   std::pair<std::size_t, std::int32_t> longest(std::string_view text) const noexcept;
 
  private:
-  // The child of node n for byte b is at index base(n) + b, if its `check` equals n.
+  // Node n has a child for byte b if `check` of the element base(n) + b equals n. This element is the child.
   struct Node {
     std::int32_t base = 0, check = kNone, value = kNone;
   };

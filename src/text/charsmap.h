@@ -22,7 +22,7 @@ class CharsMap {
     std::size_t size = 0;  // number of bytes that the rule replaces
     std::string_view replacement;
   };
-  // Return true if a substring for which a rule exists contains a space after its first byte.
+  // Return true if a rule matches a substring that contains a space after its first byte.
   bool reaches_over_spaces() const noexcept;
   // Return the rule of the shortest prefix of `text` that has a rule; longest() uses the longest such prefix.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }

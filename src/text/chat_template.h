@@ -17,7 +17,7 @@ struct ChatOptions {
 };
 
 struct ChatTemplate {
-  std::string text;  // in Jinja
+  std::string text;  // source of the template, in Jinja
   std::string name;  // name for error messages: the file, or the name of the common template
 };
 
@@ -28,8 +28,9 @@ struct ChatTemplate {
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
                         const Json& messages, const ChatOptions& options = {});
 
-// Find the template `name`: one of the folder's, or a common one (chatml, llama2, llama3, gemma, mistral,
-// zephyr, phi). An empty name selects the folder's default. Throws usage that lists the available names.
+// Find the template `name`: a template of the folder, or a common one (chatml, llama2, llama3, gemma,
+// mistral, zephyr, phi). An empty name selects the folder's default. Throws usage if there is no such
+// template; the error lists the available names.
 ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name);
 
 const std::vector<std::string>& common_chat_templates();  // names of the common templates

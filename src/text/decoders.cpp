@@ -16,7 +16,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(place, from.size(), to);
 }
 
-// Remove spaces that tokenization added, by the rules of BERT's detokenizer, in this order.
+// Apply the replacements of BERT's detokenizer in this order. They remove spaces that tokenization added.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                      {" ?", "?"},

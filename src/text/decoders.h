@@ -13,7 +13,7 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   // Rewrite the tokens so that their concatenation is the decoded text. The text contains ill-formed UTF-8
-  // only if tokens of the vocabulary do.
+  // only if a token of the vocabulary contains it.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
 };
 

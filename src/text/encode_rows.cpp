@@ -11,8 +11,8 @@ namespace regard::text {
 namespace {
 
 constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // target size of a task's text, in bytes
-// number of tasks per thread and round; small, so that their ids stay in the thread's CPU cache until they
-// are copied
+// number of tasks per thread and round; the number is small, so that the ids stay in the thread's CPU cache
+// until they are copied
 constexpr std::size_t kTasksATime = 32;
 
 // A range of texts. Their ids are at [begin, begin + count) in the thread's buffer and start at index `place`
@@ -35,8 +35,9 @@ std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
 }
 
 // Run tasks on all threads, in rounds: each thread appends ids to its own buffer, then all threads copy ids
-// to the result. encode(first, end, work) appends the ids of the texts [first, end) to work.ids, and after
-// text i sets rows.offsets[i + 1] to the size of work.ids.
+// to the result.
+// encode(first, end, work) appends the ids of the texts [first, end) to work.ids. After text i, it sets
+// rows.offsets[i + 1] to the size of work.ids.
 template <class Encode>
 void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
                   const Encode& encode) {

@@ -8,9 +8,9 @@
 
 namespace regard::text {
 
-// Encode each word separately, without adding special tokens, and concatenate the results; the spelling of a
-// special token in a word is encoded as ordinary text. In the result, `words` contains the index of each
-// token's word, and offsets are relative to that word.
+// Encode each word separately and concatenate the results. Special tokens are not added, and the spelling of
+// a special token in a word is encoded as ordinary text.
+// In the result, `words` contains the index of each token's word, and offsets are relative to that word.
 Encoding encode_words(const Tokenizer& tokenizer, std::span<const std::string> words);
 
 }  // namespace regard::text

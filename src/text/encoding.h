@@ -38,8 +38,8 @@ struct Encoding {
 
 enum class Side { left, right };
 
-// Append `next` to `first`. As in Hugging Face's library, `overflowing` of the result contains every other
-// concatenation of `first` or one of its overflowing parts with `next` or one of its overflowing parts.
+// Append `next` to `first`. `overflowing` of the result contains all other combinations: `first` or one of
+// its overflowing parts, followed by `next` or one of its overflowing parts, as in Hugging Face's library.
 void append(Encoding& first, const Encoding& next);
 Encoding join(const std::vector<Encoding>& parts);
 
@@ -51,10 +51,11 @@ struct Truncation {
   Side direction = Side::right;  // side at which tokens are removed
 };
 
-// Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
+// Truncate to `max_length` tokens and move the removed tokens to `overflowing`. Throws usage if stride >=
+// max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
 // Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy selects a missing text
-// or if the stride is too large (see truncate()), and invalid_input if the selected text is too short to
+// or if the stride is too large (see truncate()). Throws invalid_input if the selected text is too short to
 // reduce the total to max_length tokens.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 

@@ -139,8 +139,8 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// Split only before spaces that scan_spaces() finds. These splits do not change the ids with any scanner, nor
-// with any normalizer whose locality() is not `none`.
+// Split only before spaces that scan_spaces() finds. These splits are safe for every scanner, and for every
+// normalizer unless its locality() is `none`.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;

@@ -1,5 +1,5 @@
-// Fast path from text to ids only, for pipelines whose ids for a text equal the concatenated ids of its
-// words. A scanner splits the text, and only words that are not in a cache pass through the pipeline.
+// Fast path from text to ids, for pipelines in which the ids of a text are the concatenated ids of its words.
+// A scanner splits the text, and only words that are not in a cache pass through the pipeline.
 #pragma once
 
 #include <array>
@@ -64,13 +64,13 @@ class IdsEncoder {
   // Append the ids of `text`, without the post-processor's tokens, to work.ids.
   void encode(std::string_view text, bool match_special, Workspace& work) const;
 
-  // Split `text` into consecutive parts of about `bytes` bytes or more whose concatenated ids are the ids of
-  // the text. Returns one part if no safe split point is known.
+  // Split `text` into consecutive parts of about `bytes` bytes or more, so that the concatenated ids of the
+  // parts are the ids of the text. Returns one part if no safe split point is known.
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
 
  private:
-  // type of the text parts that the scanner returns: chunks are normalised and pre-tokenized; words are input
-  // of the model
+  // type of the text parts that the scanner returns: chunks must be normalised and pre-tokenized, words are
+  // passed to the model
   enum class Parts { chunks, words };
 
   bool needs_cutting(std::string_view text, bool match_special) const;

@@ -1,6 +1,5 @@
-// Search for the best segmentation of a text (Viterbi 1967), in windows, to limit the memory. At a position
-// that no piece crosses, the best segmentation up to that position is final; the next window starts there and
-// reuses the memory.
+// Search for the best segmentation of a text (Viterbi 1967), in windows to limit the memory. A window ends at
+// a position that no piece crosses, because the best segmentation up to this position is final.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +9,18 @@
 
 namespace regard::text {
 
-// Arrival describes the best segmentation up to a position. It has a score, `from` (the previous position
-// relative to the window, or −1 if the position was not reached) and further data of the caller.
+// Arrival describes the best segmentation up to a position, and may have further data of the caller. It must
+// have a `score` and `from`: the previous position relative to the window, or −1 if the position was not
+// reached.
 template <class Arrival>
 class Lattice {
  public:
   using Score = decltype(Arrival::score);
 
-  // Segment a text of `size` bytes; `start` is the score at position 0. extend(begin, score) must call
-  // reach() for every piece that starts at `begin`, and return the next position; take(begin, end, arrival)
-  // is called for each piece of the best segmentation in order, with an undefined arrival.from.
+  // Segment a text of `size` bytes; `start` is the score at position 0.
+  // extend(begin, score) must call reach() for every piece that starts at `begin`, and return the next
+  // position. take(begin, end, arrival) is called for each piece of the best segmentation in order;
+  // arrival.from is undefined.
   template <class Extend, class Take>
   void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
     base_ = furthest_ = 0;
@@ -36,7 +37,8 @@ class Lattice {
     settle(size, take);
   }
 
-  // Return the best segmentation up to position `end` so far. The caller replaces it if a better one exists.
+  // Return the best segmentation found so far that ends at `end`. The caller replaces it if a better one
+  // exists.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);

@@ -1,5 +1,5 @@
-// Tokenizer of Marian folders: sentencepiece segments the text, a vocabulary that both languages share maps
-// the pieces to ids, and ">>xx<<" at the start of the text selects the target language.
+// Tokenizer of Marian folders: sentencepiece segments the text, and one vocabulary for both languages maps
+// the pieces to ids. ">>xx<<" at the start of the text selects the target language.
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -33,8 +33,8 @@ class MarianModel final : public VocabularyModel, private RunningModel {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");
   }
-  // Tokens that are not in this language's SentencePiece model (special tokens, tokens of the other language)
-  // decode to an empty text.
+  // A token that is not in this language's sentencepiece model decodes to an empty text. Examples are special
+  // tokens and tokens of the other language.
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::int32_t> pieces;
     for (const std::int32_t id : ids)

@@ -59,9 +59,9 @@ constexpr std::size_t kShortBytes = 64;  // maximum length in bytes of a word fo
 
 constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
-// Return the minimum of ranked[0, size), where size is at most kShortBytes; the entries after them, up to a
-// multiple of eight, are also read and must be kNoRank. An entry has the rank in its high 26 bits and the
-// position in its low 6 bits, or is kNoRank, the largest value.
+// Return the minimum of ranked[0, size), where size is at most kShortBytes. The following elements, up to a
+// multiple of eight, are also read and must be kNoRank.
+// An element is kNoRank, or has the rank in its high 26 bits and the position in its low 6 bits.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__SSE2__)
   const auto load = [&](std::size_t i) {
@@ -81,16 +81,17 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 #endif
 }
 
-// Append the ids of `word`, which has 1 to kShortBytes bytes. find_bytes(first, second) for two bytes, and
-// find(left id, right id, bytes of both) for two symbols, return the rank of the merge, or −1 if there is
-// none; id_of(rank) returns the merged token.
+// Append the ids of `word`, which has 1 to kShortBytes bytes. find_bytes(first, second) for two bytes and
+// find(left id, right id, bytes of both) for two symbols return the rank of the merge, or −1 if there is
+// none.
+// id_of(rank) returns the merged token.
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {
   constexpr unsigned kPlaceBits = 6;
   static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNoRank >> kPlaceBits);
-  // For the symbol that starts at byte i (bit i of `begins` is set): the rank of its merge with the next
-  // symbol, combined with i.
+  // ranked[i] belongs to the symbol that starts at byte i: the rank of its merge with the next symbol,
+  // combined with i. Bit i of `begins` is set if a symbol starts at byte i.
   alignas(32) std::uint32_t ranked[kShortBytes];
   std::int32_t ids[kShortBytes];
   const std::size_t size = word.size();

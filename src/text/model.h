@@ -48,16 +48,16 @@ class Model {
   // take_bytes() enables this. Tokens are spelled in the byte alphabet in both cases.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // Return the text of a token for Encoding::tokens: the token in the vocabulary or, for an unknown token of
-  // a Unigram, SentencePiece or Marian model, the text in `word` that the token represents.
+  // Return the text of a token for Encoding::tokens: the token in the vocabulary. For an unknown token of a
+  // Unigram, SentencePiece or Marian model, return the text in `word` that the token represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
   // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // Return this model as a RunningModel if the parts of a text that is split at spaces must be processed in
-  // order. Otherwise, return null.
+  // Return this model as a RunningModel if it must process the parts of a text in order; otherwise, return
+  // null. The parts result from splits at spaces.
   virtual const RunningModel* running() const { return nullptr; }
   // Return where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
@@ -72,7 +72,7 @@ class Model {
   virtual const char* type() const = 0;
 };
 
-// A model whose tokens are those of a vocabulary.
+// A model with a Vocabulary of its tokens.
 class VocabularyModel : public Model {
  public:
   explicit VocabularyModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}

@@ -27,8 +27,8 @@ std::optional<MergeView> split_merge(std::string_view text);
 class ModelSource {
  public:
   virtual ~ModelSource() = default;
-  // Return the "model" as a JSON object. If the file has "vocab" or "merges", the object also has them, but
-  // they may be empty: the functions below return their content.
+  // Return the "model" as a JSON object. It has "vocab" and "merges" if the file has them, but these may be
+  // empty; the functions below return their content.
   virtual const Json& settings() const = 0;
   // "vocab" as an object: tokens with ids up to Vocabulary::kMaxId
   virtual std::vector<TokenView> tokens() const = 0;

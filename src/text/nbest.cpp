@@ -1,4 +1,4 @@
-// The n best segmentations of a text, combined from those of its words.
+// The n best segmentations of a text, computed from the best segmentations of its words.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ class Pattern {
 std::unique_ptr<Pattern> literal_pattern(std::string text);
 // Create a pattern from a regular expression. Well-known expressions use a hand-written scanner, all others
 // PCRE2 with JIT. Throws bad_file with `file` if the expression cannot be compiled; find() throws bad_file if
-// it exceeds PCRE2's limits.
+// matching exceeds PCRE2's limits.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression, const std::string& file);
 // Create a pattern that always uses PCRE2. Tests compare the scanners with it.
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression, const std::string& file);

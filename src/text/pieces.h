@@ -1,5 +1,5 @@
-// The text that is being tokenized: one buffer, divided into pieces, each a text or an added token. As long
-// as the text is not rewritten, the buffer is the input itself, and offsets are computed on demand.
+// A text during tokenization: one buffer, and a list of its pieces (texts and added tokens). Until the text
+// is rewritten, the buffer is the input itself, and offsets are computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,16 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // range of the piece in bytes of the buffer
-  // Byte offset of the piece in the input; if offsets are not tracked, a nonzero offset may be replaced
-  // with 1.
+  // byte offset of the piece in the input; if offsets are not tracked, 1 may stand for any nonzero offset
   std::uint32_t origin = 0;
   std::int32_t token = -1;  // id of an added token; −1 for text
 };
 
 class Pieces {
  public:
-  // Start with one piece: all of `input`, which must outlive this object and is the start of the caller's
-  // text if `at_start` is true. Each maximal ill-formed UTF-8 sequence is read as one U+FFFD with the offsets
-  // of its bytes.
+  // Start with one piece, which is all of `input`; `input` must outlive this object. Set `at_start` if
+  // `input` is the start of the caller's text. Each maximal ill-formed UTF-8 sequence is read as one U+FFFD
+  // with the offsets of its bytes.
   Pieces(std::string_view input, bool tracked, bool at_start = true);
 
   std::string_view text() const noexcept { return text_; }

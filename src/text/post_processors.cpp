@@ -26,7 +26,7 @@ void trim(Encoding& encoding, bool prefix_space) {
     return c == space_letter || unicode::is_white_space(c);
   };
   // Return the number of bytes in the original text for the white-space character c. The byte-level letter of
-  // a space stands for 1 byte.
+  // a space represents 1 byte.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);

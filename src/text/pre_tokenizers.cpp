@@ -214,8 +214,8 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<Pattern> space_, cut_;
 };
 
-// Splits before each change of script; code points common to all scripts belong to the script before them. As
-// in the reference implementation, those at the start, before the first script, are dropped.
+// Splits before each change of script. The space and unassigned code points belong to the script before them;
+// at the start, before the first script, they are dropped, as in the reference implementation.
 class UnicodeScripts final : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {

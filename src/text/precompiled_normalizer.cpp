@@ -1,5 +1,5 @@
-// "Precompiled" of tokenizer.json: sentencepiece's rules, applied to each grapheme as in Hugging Face's
-// library. The result can differ from that of sentencepiece.
+// The normalizer "Precompiled" of tokenizer.json: sentencepiece's rules, applied to each grapheme as in
+// Hugging Face's library. The result can differ from sentencepiece's result.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -13,7 +13,7 @@ namespace {
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
-  // At every position where scan_spaces splits, a space starts a grapheme.
+  // scan_spaces() splits only before a space that starts a grapheme.
   Locality locality() const override { return Locality::at_spaces; }
 
   // A rule can apply to a whole grapheme of several code points only if the grapheme is shorter than six

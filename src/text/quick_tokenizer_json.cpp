@@ -1,6 +1,6 @@
-// Reads a tokenizer.json with simdjson: the model receives the vocabulary and the merges, which are most of a
-// large file, directly from the parser. Files with unusual content or errors are left to parse_json and the
-// readers of parsed JSON, which alone define the accepted input and report errors.
+// Reads a tokenizer.json with simdjson, without a JSON object for the vocabulary and the merges, which are
+// most of a large file. Files with errors or unusual content are read with parse_json, which defines the
+// accepted input and reports errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON

@@ -18,8 +18,8 @@ namespace regard::text::scanning {
 
 enum class Kind : std::uint8_t { letter, number, space, newline, other };
 
-// Return a table, computed on first use, with one byte for each code point below 0x10000: its Kind in the low
-// four bits, and in the high four bits its Kind if combining marks count as letters.
+// Return a table with one byte for each code point below 0x10000; it is computed on first use. The low four
+// bits are the Kind; the high four bits are the Kind if combining marks count as letters.
 const std::uint8_t* kinds_of_most();
 
 // A valid UTF-8 text. `readable` is the number of bytes that may be read from `data`, at least `length`.
@@ -40,7 +40,7 @@ struct ScanText {
 
 struct Symbol {
   char32_t value;
-  std::uint32_t size;  // bytes
+  std::uint32_t size;  // length in bytes
 };
 
 inline Symbol decode_valid(const ScanText& text, std::size_t place) noexcept {

@@ -35,7 +35,7 @@ enum class WordScan {
   spaces
 };
 
-// Return the scanner whose matches equal those of `expression` in Oniguruma's dialect (Hugging Face).
+// Return the scanner that has the same matches as `expression` in Oniguruma's dialect (Hugging Face).
 WordScan scan_of(std::string_view expression);
 // Return the function of the scanner scan_of(expression), or null for WordScan::none.
 Scanner published_scanner(std::string_view expression);

@@ -87,7 +87,7 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// Match the alternatives for text other than words in cl100k and the patterns derived from it: numbers,
+// Match the alternatives of cl100k, and of patterns derived from it, for text other than words: numbers,
 // punctuation with line ends, and spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {

@@ -158,8 +158,8 @@ void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>&
   }
 }
 
-// Return the text of one piece; if `at_start` is set and the options require it, a leading space is removed.
-// The returned flag is true if a space was removed and the next piece must keep its leading space, because
+// Return the text of one piece, without a leading space if `at_start` is set and the options require this.
+// The returned flag is true if the next piece must keep its leading space: a space was removed and
 // remove_extra_whitespace is off.
 std::pair<std::string, bool> SentencePieceModel::text_of(std::int32_t id, bool at_start) const {
   if (is_control(id)) return {"", false};

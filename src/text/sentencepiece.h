@@ -1,5 +1,5 @@
 // sentencepiece models (Kudo and Richardson 2018): .model files, their normalisation, and the four model
-// types unigram, BPE, word and character. Arithmetic and tie-breaking are those of sentencepiece.
+// types unigram, BPE, word and character. Arithmetic and tie-breaking are the same as in sentencepiece.
 #pragma once
 
 #include <memory>

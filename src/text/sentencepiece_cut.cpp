@@ -64,7 +64,7 @@ std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t beg
     const std::int32_t id = trie_.value(node);
     if (id < 0) continue;
     const float score = scores_[static_cast<std::size_t>(id)];
-    if (std::isnan(score)) continue;  // unused piece
+    if (std::isnan(score)) continue;  // skip unused pieces
     reach(end, score, id);
     single = single || end - begin == size;
   }

@@ -23,8 +23,8 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // local_ is true if the parts of a text that is split before spaces may be normalised separately: the
-    // space symbol at the start of each part then equals the one that the whole text has at this split.
+    // local_ is true if a text may be split before spaces and its parts normalised separately. This requires
+    // that each part starts with the same space symbol as in the normalised whole text.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {

@@ -46,9 +46,10 @@ enum class Language { source, target };
 class Tokenizer {
  public:
   // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
-  // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
-  // side. Throws io if a file cannot be read, and bad_file if a file is invalid or has an unknown component,
-  // which the error names.
+  // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json. `language` selects the side of
+  // a Marian folder.
+  // Throws io if a file cannot be read. Throws bad_file if a file is invalid or has an unknown component; the
+  // error names the component.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
   // Create a tokenizer from the text of a tokenizer.json. Error messages name the file `name`. Throws
@@ -75,15 +76,16 @@ class Tokenizer {
   // Return the ids of encode() without truncation and padding. Much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Split a long text into views that several threads can encode; the concatenated ids of the views, without
-  // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more; there
-  // is only one view if the pipeline has no safe split points (a prefix, an unknown pattern, or pieces that
-  // contain spaces).
+  // Split a long text into views that several threads can encode. The concatenated ids of the views, without
+  // special tokens, are the ids of the text.
+  // Each view except the last has about `bytes` bytes or more. There is only one view if the pipeline has no
+  // safe split points (a prefix, an unknown pattern, or pieces that contain spaces).
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
 
-  // Return at most `most` (1 to 1024) segmentations of a text, best first, without special tokens around
-  // them, like sentencepiece's NBestEncodeAsIds. Throws usage if the model is not a unigram model.
+  // Return at most `most` (1 to 1024) segmentations of a text, best first, like sentencepiece's
+  // NBestEncodeAsIds. No special tokens are added around them. Throws usage if the model is not a unigram
+  // model.
   struct ScoredIds {
     double score = 0;  // sum of the pieces' log-probabilities
     std::vector<std::int32_t> ids;
@@ -142,7 +144,8 @@ class StreamDecoder {
  private:
   std::string advance(bool at_end);
   std::shared_ptr<const Tokenizer> tokenizer_;
-  // the last ids: first those that only serve as context for decoding, then those whose text is withheld
+  // the last ids: first the context ids, which are needed only for decoding, then the ids whose text is
+  // withheld
   std::vector<std::int32_t> ids_;
   std::size_t shown_ids_ = 0;  // number of context ids in ids_
   std::string shown_;          // text of the context ids

@@ -30,7 +30,7 @@ struct TokenizerConfig {
   std::map<std::string, std::int32_t> special_ids(const Tokenizer& tokenizer) const;
 };
 
-// Names and contents of the files of a folder that describe its tokenizer besides tokenizer.json.
+// Names and contents of the files, other than tokenizer.json, that describe the tokenizer of a folder.
 using SettingsFiles = std::vector<std::pair<std::string, std::string>>;
 inline constexpr std::array kSettingsFiles{"tokenizer_config.json", "special_tokens_map.json",
                                            "chat_template.jinja"};

@@ -9,8 +9,8 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// If a folder has two vocabularies, one of these files accompanies tokenizer.json: the source tokenizer in
-// run folders (the output of training); the target tokenizer in folders for transformers, whose AutoTokenizer
+// The second tokenizer file of a folder with two vocabularies. Run folders (the output of training) have the
+// source tokenizer in it. Folders for transformers have the target tokenizer in it, because AutoTokenizer
 // encodes the input with tokenizer.json.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";

@@ -36,8 +36,8 @@ struct Tokenizer::Parts {
   // Construct the parts from a model and a tokenizer.json without "model".
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
-  // Append the ids of a text that is not part of a pair to work.ids. If options.add_special is set, add the
-  // same ids, `before` and `after`, around every text.
+  // Append the ids of a single text (not of a pair) to work.ids. If options.add_special is set, add the ids
+  // `before` and `after` around the text.
   void encode_ids(std::string_view text, const EncodeOptions& options, IdsEncoder::Workspace& work) const {
     const bool framed = post_processor != nullptr && options.add_special;
     if (framed) work.ids.append(before);

@@ -1,6 +1,7 @@
 // Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
-// decode(encode_ids(x)) is x in NFC, including spaces; if x contains special tokens, set
-// EncodeOptions::match_special = false, or decode with skip_special = false.
+// decode(encode_ids(x)) is x in NFC, including spaces.
+// If x contains special tokens, set EncodeOptions::match_special = false, or decode with skip_special =
+// false.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ enum class Alphabet {
 struct BpeTrainingOptions {
   std::size_t vocabulary_size = 10000;  // number of tokens, including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  std::size_t max_token_length = 0;     // maximum token length in symbols (BpeTrainer::Limits); 0: no limit
+  // limit of the token length in symbols (BpeTrainer::Limits); 0 means no limit
+  std::size_t max_token_length = 0;
   Alphabet alphabet = Alphabet::bytes;
   // which characters the alphabet includes (others are encoded as bytes); ignored for Alphabet::bytes
   AlphabetLimits characters;

@@ -15,8 +15,8 @@
 namespace regard::text {
 namespace {
 
-// Return the word rule that `options` requests, or the first of `fitting`, the valid rules for the tokenizer
-// type, if `options` requests none. Throws usage if the requested rule is not valid.
+// Return the requested word rule or, if none is requested, the first of `fitting`: the valid rules for the
+// tokenizer type. Throws usage if the requested rule is not valid.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();
@@ -36,7 +36,7 @@ std::string unknown_of(const TokenizerTraining& options) {
   return std::find(special.begin(), special.end(), "[UNK]") != special.end() ? "[UNK]" : "<unk>";
 }
 
-// Return the options of a trainer, with the values that several trainers share set.
+// Create the options of a trainer, and set the options that several trainers have in common.
 template <class Options>
 Options common(const TokenizerTraining& from) {
   Options options;

@@ -27,8 +27,9 @@ struct TokenizerTraining {
   std::size_t vocabulary_size = 10000;
   // minimum count of a merge or a word; ignored for unigram. Default: 2 (type word: 1)
   std::optional<std::int64_t> min_frequency;
-  // Maximum length of tokens in characters (byte-bpe: in bytes); ignored for wordpiece, word and char.
-  // Default: 0, which means 16 for unigram and no limit for the other types.
+  // Limit of the token length in characters (byte-bpe: in bytes); byte-bpe and bpe create only shorter
+  // tokens. Ignored for wordpiece, word and char. Default: 0, which means 16 for unigram and no limit for the
+  // other types.
   std::size_t max_piece_length = 0;
   // which characters the alphabet of the vocabulary includes; ignored for byte-bpe and word
   AlphabetLimits alphabet;

@@ -12,8 +12,8 @@
 namespace regard::text {
 namespace {
 
-// Add tokens for the letters, first as they occur at the start of words, then as they occur inside words.
-// Then add the words, spelled with these tokens.
+// Add the letters as tokens: first with their spelling at the start of a word, then with their spelling
+// inside words. Then add the words as lists of these tokens.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
   // ids of each letter: at the start of a word, and inside words

@@ -1,6 +1,5 @@
 // Train a word-level tokenizer in the format of a Hugging Face tokenizer.json. Its tokens are the most
-// frequent words of a corpus in the order of decreasing counts; words with equal counts are in byte order, as
-// in that library's trainer.
+// frequent words of a corpus, sorted by decreasing count, then by bytes, as in Hugging Face's trainer.
 #pragma once
 
 #include <cstdint>

@@ -140,7 +140,7 @@ void require_room(std::size_t vocabulary_size, std::size_t needed) {
 }
 
 Json vocabulary_json(const std::vector<std::string>& tokens) {
-  // constructed without look-ups of keys, which would take quadratic time
+  // construct the object without look-ups of keys, which would take quadratic time
   Json::object_t vocabulary;
   for (std::size_t id = 0; id < tokens.size(); ++id)
     static_cast<Json::object_t::Container&>(vocabulary).emplace_back(tokens[id], id);

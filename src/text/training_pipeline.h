@@ -1,5 +1,5 @@
-// Functions shared by all trainers: they construct the parts of a tokenizer.json other than "model", and
-// count the words into which its normalizer and pre-tokenizer split a corpus.
+// Functions shared by all trainers. They construct the parts of a tokenizer.json other than "model", and
+// count the words of a corpus.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ enum class WordRule {
   metaspace,
 };
 
-// Return null if `parts` is empty, the part itself if there is one, and otherwise a Sequence with the parts
-// under `key`.
+// Return a Sequence with `parts` under `key`. Return null if there are no parts, and the part itself if there
+// is only one.
 Json sequence_json(const char* key, std::vector<Json> parts);
 // Return a normalizer with the selected steps: NFC, lower case, and a space at the start.
 Json normalizer_json(bool normalize, bool lower_case, bool prefix_space);

@@ -110,8 +110,8 @@ constexpr bool is_white_space(char32_t c) noexcept {
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
 }
-// Character classes, each used by one component of Hugging Face's tokenizers and defined by the version of
-// Unicode that this component uses.
+// Character classes of the components of Hugging Face's tokenizers. Each class follows the version of Unicode
+// that its component uses.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
 }  // true for all ASCII punctuation and symbols too
@@ -137,8 +137,8 @@ int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. If `change` is 1, it is inserted; otherwise it replaces the next code
-// point of the old text, and the −`change` code points after that one are removed.
+// A code point of a rewritten text. If `change` is 1, the code point is inserted; otherwise, it replaces the
+// next 1 − `change` code points of the old text.
 struct Change {
   char32_t value = 0;
   int change = 0;

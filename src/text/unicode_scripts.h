@@ -10,8 +10,8 @@ namespace regard::text::unicode {
 // Pairs of numbers: the first code point of a range with one script, and the id of that script.
 extern const std::vector<std::uint32_t> kScriptStarts;
 
-// Return the id of a code point's script, or 0 for the space and for unassigned code points, before which a
-// text is never split. Common and Inherited have ids of their own; Han, Hiragana and Katakana have the same
+// Return the script id of a code point. The id is 0 for the space and for unassigned code points; a text is
+// never split before these. Common and Inherited have ids of their own; Han, Hiragana and Katakana share one
 // id.
 inline std::uint32_t script_of(char32_t c) noexcept {
   // binary search: the range of the code point has an index in [low, high)

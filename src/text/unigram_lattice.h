@@ -1,5 +1,5 @@
-// Lattice of all segmentations of a word under a unigram model. Training finds the best segmentation and the
-// expected count of each piece in it.
+// Lattice of all segmentations of a word under a unigram model. Training uses it to find the best
+// segmentation and the expected count of each piece in the word.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ class UnigramLattice {
 
   double lowest_score() const noexcept { return lowest_; }
 
-  // Fill scratch.nodes with the nodes of the lattice and scratch.weights, in the same order, with the
-  // marginal probability of each node. Return the log-likelihood of the word.
+  // Fill scratch.nodes with the nodes of the lattice, and scratch.weights with the marginal probability of
+  // each node, in the same order. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
   // Fill scratch.path with the ids of the best segmentation that does not contain the piece with the id
   // `without`, and return its score. Among segmentations with equal scores, choose the one with the longer

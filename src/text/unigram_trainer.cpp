@@ -68,8 +68,8 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
 }
 
 // Call body(word, scratch, add) for all words; `body` calls add(index, value) with values of at least 0.
-// Return the sum of the values for each index, at most `largest`; it is computed in fixed point, so that it
-// does not depend on the number of threads.
+// Return the sum of the values for each index; no sum may exceed `largest`.
+// The sums are computed in fixed point, so that they do not depend on the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));
@@ -148,7 +148,7 @@ void UnigramTrainer::prune(std::size_t keep) {
   // Compute the loss of removing each piece, assuming that the piece's best segmentation replaces it
   // everywhere.
   std::vector<ScoredPiece> kept;
-  std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
+  std::vector<std::pair<double, std::size_t>> candidates;  // pairs (loss, id)
   UnigramLattice::Scratch scratch;
   for (std::size_t id = 0; id < pieces_.size(); ++id) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));

@@ -45,8 +45,8 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
-  // Store the result of find_id() for each token in `ids`, whose size must be that of `tokens`. Faster than
-  // single calls, because memory is prefetched.
+  // Store the result of find_id() for each token in `ids`, which must have the same size as `tokens`. Faster
+  // than single calls, because memory is prefetched.
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
   // Return the same id as find_id(). This is faster if the id is `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
@@ -73,7 +73,7 @@ class Vocabulary {
     std::uint32_t hash = 0, entry = kHole;
   };
   struct Entry {
-    std::uint32_t begin = 0, size = 0;  // in bytes_
+    std::uint32_t begin = 0, size = 0;  // range in bytes_
     std::int32_t id = 0;
   };
 
@@ -104,8 +104,8 @@ class Vocabulary {
   }
   void grow(std::size_t slots);
   void add(std::string_view token, std::int32_t id, std::uint32_t hash);
-  // Return false only if no token has this hash. This test avoids most look-ups of missing tokens (the usual
-  // case) in slots_.
+  // Return false only if no token has this hash. Most look-ups are for missing tokens, and this test avoids
+  // most of these look-ups in slots_.
   bool may_hold(std::uint32_t hash) const noexcept {
     const std::uint32_t bit = hash >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;

@@ -80,7 +80,7 @@ void WordCache::grow() {
   kept_ = sets;
 }
 
-// Clear the cache if the store is full.
+// Allocate the store on first use. Clear the cache if the store has no room for `bytes` more bytes.
 void WordCache::make_room(std::size_t bytes) {
   if (!store_) {  // pages that are never written use no memory
     constexpr std::size_t kReadBeyond = 192, kSmallPages = std::size_t{2} << 20;

@@ -66,8 +66,8 @@ class WordCache {
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Location of a word's ids, or null if the word is not cached; for a word longer than kShort, the word's
-  // bytes precede the ids. Valid until changes() returns another number.
+  // Location of a word's ids; null if the word is not cached. If the word is longer than kShort, its bytes
+  // precede the ids. Valid until changes() returns another number.
   struct Kept {
     const char* at = nullptr;
     std::uint32_t count = 0;

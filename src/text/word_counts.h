@@ -39,8 +39,8 @@ struct WordCount {
 };
 
 // Count the words of `lines`; `normalizer`, `pre_tokenizer` and `pool` may be null. The result is sorted by
-// bytes, so it does not depend on the number of threads; memory use depends on the number of distinct words
-// only.
+// bytes, so it does not depend on the number of threads. Memory use depends only on the number of distinct
+// words.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer* normalizer,
                                    const PreTokenizer* pre_tokenizer, ThreadPool* pool);
 

@@ -23,8 +23,8 @@ struct AttendedWord {
   // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Cosines of this word's vector with the vector that word i of the text has before attention: before[i]
-  // uses this word's vector before attention, after[i] its vector after attention.
+  // Element i is a cosine with the vector of word i of the text before attention. `before` uses this word's
+  // vector before attention, `after` its vector after attention.
   std::vector<double> before{}, after{};
   // words of the file that are nearest to the vector before and after attention, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};

@@ -20,7 +20,8 @@ std::uint64_t pair_of(std::int32_t word, std::int32_t context) {
   return static_cast<std::uint64_t>(word) << 32 | static_cast<std::uint32_t>(context);
 }
 
-// Replace the entries of each pair with one entry that has their sum, computed in their original order.
+// Replace all entries of a pair with one entry that has the sum of their counts, added in their original
+// order.
 void combine(std::vector<Entry>& entries) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.pair < b.pair; });
@@ -45,7 +46,7 @@ class Counter {
     buffer_.push_back({pair_of(word, context), count});
     if (buffer_.size() < limit_) return;
     combine(buffer_);
-    // Combining the entries of equal pairs frees space. If it has not freed half of the buffer, write the
+    // Combining the entries of equal pairs frees space. If less than half of the buffer is free, write the
     // buffer to the file.
     if (buffer_.size() > limit_ / 2) write_run();
   }

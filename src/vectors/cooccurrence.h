@@ -26,9 +26,9 @@ struct CooccurrenceOptions {
   std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 
-// Return every pair that occurs, once, in random order; windows do not cross sentence ends. An external merge
-// sort adds the counts of equal pairs; the pairs are then distributed at random over files that fit into
-// memory, each of which is shuffled.
+// Return every pair that occurs, once, in random order; windows do not cross sentence ends.
+// An external merge sort adds the counts of equal pairs. The pairs are then distributed at random over files
+// that fit into memory, and each file is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 

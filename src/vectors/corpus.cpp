@@ -22,7 +22,7 @@ bool is_apostrophe(char32_t c) {
   return c == '\'' || c == 0x2019;
 }
 
-// Return true if a letter, mark or number is at position `at`, which follows an apostrophe.
+// Return true if a letter, mark or number starts at `at`, the position after an apostrophe.
 bool goes_on(const std::string& line, std::size_t at) {
   return at < line.size() && belongs(utf8::decode(line, at).value);
 }

@@ -82,8 +82,8 @@ struct Asked {
   std::size_t section = 0, answer = 0;
 };
 
-// Return the error for a file in which no entry can be evaluated, because it is empty or no entry has vectors
-// for all its words.
+// Return the error for a file in which no entry can be evaluated: the file is empty, or each entry has a word
+// without a vector.
 Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
     return file_error(file.string(), "no data to evaluate on")

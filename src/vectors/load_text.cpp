@@ -30,8 +30,8 @@ std::size_t count_fields(std::string_view line) {
   return fields;
 }
 
-// Remove the last field and the separator before it from the line, return the field, and set `alone` to true
-// if there is no separator. The separator is a single blank, so a word may be empty or end in blanks.
+// Remove the last field of the line and the single blank before it, and return the field; a word may thus be
+// empty or end in blanks. `alone` is set to true if there is no blank before the field.
 std::string_view take_field(std::string_view& line, bool& alone) {
   std::size_t begin = line.size();
   while (begin > 0 && !is_blank(line[begin - 1])) --begin;

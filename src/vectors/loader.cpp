@@ -94,9 +94,9 @@ Format Loader::guess() const {
   return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
 }
 
-// Return true if the row after the header is text. In a binary file, the first vector contains bytes that are
-// not ASCII text, and words and vectors alternate; the length of the line is no criterion, because floats may
-// contain newline bytes.
+// Return true if the row after the header is text. A binary file has bytes that are not ASCII text in its
+// first vector, and its words and vectors alternate.
+// The length of the line is not tested, because floats may contain newline bytes.
 bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);

@@ -150,8 +150,8 @@ void PairWindow::spread() {
 }
 
 // Train skip-gram as in fastText: the centre word with its n-grams is the input, and each context word is a
-// target. The whole update is added to each row of the input, so the mean of the rows changes by the same
-// amount and is not computed again between targets.
+// target. The whole update is added to each row of the input; the mean of the rows then changes by the same
+// amount and need not be computed again.
 void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end,
                                    RandomStream& random) {
   const auto rows = tables_.rows_of(kept_[centre]);

@@ -1,5 +1,5 @@
-// Training on one thread: calls the kernels for the windows of a range of the corpus. Only files in
-// src/vectors include this header.
+// Trains on a range of the corpus on one thread: calls the kernels for each window. Only files in src/vectors
+// include this header.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ struct PairTables {
   std::vector<float> keep;  // [words]
   AliasTable negatives;
   HuffmanTree tree;
-  // Return the rows of the input matrix whose mean is a word's vector: the row of the word and those of its
-  // n-grams.
+  // Return the rows of the input matrix whose mean is a word's vector: the row of the word and the rows of
+  // its n-grams.
   std::span<const std::int64_t> rows_of(std::int32_t word) const {
     const auto at = static_cast<std::size_t>(word);
     return {rows.data() + row_begin[at], row_begin[at + 1] - row_begin[at]};

@@ -33,13 +33,13 @@ class AliasTable {
 // 2013).
 AliasTable negative_table(std::span<const std::int64_t> counts);
 
-// Return the probability that subsampling keeps each word. For a word with c of N occurrences and t =
-// `sample`, it is min(1, (√(c / (t N)) + 1) · t N / c), as in word2vec's code (the formula of the paper
-// differs). t = 0 keeps all words.
+// Return the probability that subsampling keeps each word; t = `sample`, and t = 0 keeps all words.
+// The probability of a word with c of N occurrences is min(1, (√(c / (t N)) + 1) · t N / c). This is the
+// formula of word2vec's code, which differs from the formula of the paper.
 std::vector<float> keep_probabilities(std::span<const std::int64_t> counts, double sample);
 
-// Huffman tree over the words. The inner nodes, one fewer than there are words, are numbered from 0; the root
-// is the last node.
+// Huffman tree over the words. Inner nodes are numbered from 0, and the root is the last inner node; there is
+// one inner node fewer than words.
 struct HuffmanTree {
   // [words + 1]: word i has elements begin[i] to begin[i + 1] of `node` and `label`
   std::vector<std::uint64_t> begin;

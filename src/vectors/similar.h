@@ -26,19 +26,19 @@ constexpr double kMultiplyEpsilon = 1e-6;
 // positive and no negative vector, AnalogyMethod::add scores a word by its cosine with the positive vector,
 // regardless of the vectors' lengths.
 struct Question {
-  // query vectors; their size is that of the word vectors
+  // query vectors, of the same size as the word vectors
   std::vector<std::vector<float>> positive, negative;
   std::vector<std::size_t> excluded;  // indices of words that are never returned
 };
 
-// Return the search for the neighbours of a word, or for the missing word of the analogy a : b = c : ?, with
-// the given words excluded from the results. Throws usage that names a word without a vector.
+// Return the search for the neighbours of a word, or for the missing word of the analogy a : b = c : ?. The
+// given words are excluded from the results. Throws usage that names a word without a vector.
 Question neighbours_of(const WordVectors& vectors, const std::string& word);
 Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
                     const std::string& c);
 
-// Return the best `count` of the first `restrict` words (0: of all words) for each question, best first;
-// among words with equal scores, the earlier one in the file is first. The vectors are read once for all
+// Return the best `count` of the first `restrict` words (0: of all words) for each question, best first.
+// Among words with equal scores, the earlier one in the file is first. The vectors are read once for all
 // questions.
 std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
                                            std::size_t count, ThreadPool& pool,

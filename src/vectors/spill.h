@@ -1,6 +1,6 @@
-// A sequence of records of one trivially copyable type in an unnamed temporary file, appended first and then
-// read through a memory mapping. The file is removed with the object or when the process ends, even if the
-// process is killed.
+// Records of one trivially copyable type in an unnamed temporary file; they are appended first, then read
+// through a memory mapping. The file is removed with the object or when the process ends, even if the process
+// is killed.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace regard::vectors {
 
 class SpillFile {
  public:
-  // Create the file in `folder`, which must exist. All functions throw io.
+  // Create the file in `folder`, which must exist. The constructor, append() and bytes() throw io.
   explicit SpillFile(const std::filesystem::path& folder);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
   void append(std::span<const std::byte> bytes);
-  std::uint64_t size() const noexcept { return size_; }  // in bytes
+  std::uint64_t size() const noexcept { return size_; }  // size in bytes
   // Return everything written so far; valid until the next append().
   std::span<const std::byte> bytes();
 

@@ -1,11 +1,15 @@
 // Trains word vectors with negative sampling or hierarchical softmax: skip-gram and CBOW (Mikolov et al.
 // 2013, as in word2vec's code), and both with n-grams (Bojanowski et al. 2017, as in fastText).
 //
-// All pairs of a window share its negative samples, so that a window is one small matrix product (Ji et al.
-// 2016, "Parallelizing word2vec in shared and distributed memory"). Each epoch visits segments of the corpus
-// in a new order. Random draws depend only on seed, epoch and position in the corpus. On one thread, results
-// are bit-identical in every run. Several threads update the same matrices without locks (Recht et al. 2011),
-// so the vectors differ slightly between runs.
+// All pairs of a window share the same negative samples, so that a window is one small matrix product (Ji et
+// al. 2016, "Parallelizing word2vec in shared and distributed memory"). Exception: skip-gram with n-grams
+// draws samples for each context word.
+//
+// Each epoch visits segments of the corpus in a new order. Random draws depend only on seed, epoch and
+// position in the corpus.
+//
+// On one thread, results are bit-identical in every run. Several threads update the same matrices without
+// locks (Recht et al. 2011), so the vectors differ slightly between runs.
 #pragma once
 
 #include <cstdint>

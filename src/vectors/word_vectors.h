@@ -21,7 +21,7 @@ enum class Format {
   automatic,        // the format is detected from the content of the file
   word2vec_text,    // a line "COUNT SIZE", then lines with WORD and SIZE numbers; also fastText's .vec
   word2vec_binary,  // a line "COUNT SIZE", then for each word WORD, a space and SIZE little-endian f32
-  glove,            // lines with WORD and numbers, without a header; the vector size is that of most lines
+  glove,  // lines with WORD and numbers, without a header; the vector size is the most frequent size
   fasttext_binary,  // fastText's .bin: words and n-grams, so that out-of-vocabulary words have vectors too
 };
 
@@ -32,9 +32,10 @@ const std::vector<std::string>& format_names();  // return the names of all form
 
 class WordVectors {
  public:
-  // Read a file; sizes are checked before memory is allocated, and binary word2vec files remain mapped. If a
-  // word is repeated, its first vector is used, as in gensim. Throws io, and bad_file with the line (text) or
-  // byte (binary) of an error: wrong counts, missing or extra numbers, NaN, infinity.
+  // Read a file. Sizes are checked before memory is allocated, and binary word2vec files remain mapped. If a
+  // word is repeated, its first vector is used, as in gensim.
+  // Throws io, and bad_file with the line (text) or byte (binary) of an error: wrong counts, missing or extra
+  // numbers, NaN, infinity.
   static WordVectors load(const std::filesystem::path& path, ThreadPool& pool,
                           Format format = Format::automatic);
   // `values` is [words, size]. Throws usage for another number of values, for repeated words and for values

@@ -24,7 +24,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// Return the nested member of an item for a path such as "a.b" in `attribute="a.b"`.
+// Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -46,8 +46,8 @@ Arguments behind(const Arguments& arguments, std::size_t count) {
   return rest;
 }
 
-// Return the items that pass a test (if `wanted`) or fail it, for the filters select, reject, selectattr and
-// rejectattr.
+// Return the items that pass a test, or the items that fail it if `wanted` is false. Used by the filters
+// select, reject, selectattr and rejectattr.
 List chosen(const Value& subject, const Arguments& arguments, bool by_attribute, bool wanted) {
   const std::size_t test_at = by_attribute ? 1 : 0;
   const Arguments rest = behind(arguments, test_at + 1);

@@ -101,7 +101,8 @@ class Lexer {
     }
   }
 
-  // Skip white space after a tag: all of it after "-", or one line end after a block (trim_blocks).
+  // Skip white space after a tag: all of it if the tag ends with "-", or one line end if the tag is a block
+  // (trim_blocks).
   void finish_tag(bool strips, bool block) {
     std::size_t to = at_;
     if (strips)

@@ -41,8 +41,8 @@ bool is_letter(char32_t letter) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-// Convert the first letter of each word (or only of the text) to upper case, and all other letters to lower
-// case.
+// Convert the first letter of each word to upper case, or only the first letter of the text. Convert all
+// other letters to lower case.
 std::string titled(const std::string& text, bool each_word) {
   std::string out;
   bool begins = true;

@@ -16,7 +16,7 @@ using Kind = Expression::Kind;
 // Limits for templates, which are untrusted code. The limits are far above the requirements of chat
 // templates.
 constexpr std::size_t kStep = 64;  // cost of one evaluation, in the unit of WorkLimit
-constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // maximum size of a template, in bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 constexpr int kCalls = 32;      // nesting limit of macro calls
 constexpr int kDeepest = 1000;  // nesting limit of evaluations, which bounds the size of the stack

@@ -16,9 +16,9 @@ struct Expression {
   // Each comment describes the template text that the node represents; the name of a member stands for the
   // member's value.
   enum class Kind {
-    literal,      // value
-    name,         // text
-    list,         // parts
+    literal,      // a constant: value
+    name,         // a variable: text
+    list,         // a list: [parts[0], parts[1], …]
     dict,         // mapping: {parts[0]: parts[1], parts[2]: parts[3], …}
     member,       // member of a value: parts[0].text
     item,         // item of a value: parts[0][parts[1]]
@@ -48,18 +48,18 @@ struct Statement {
   // Each comment describes the template text that the node represents; the name of a member stands for the
   // member's value.
   enum class Kind {
-    text,         // text
-    output,       // value
+    text,         // text outside of tags: text
+    output,       // {{ value }}
     assign,       // assignment: names = value, or text.names[0] = value for a member of a namespace
     assign_body,  // assignment of the output of `body` to names[0]
     condition,    // if `value` is true, render `body`; otherwise, render `otherwise`
     // Render `body` for each item of `value` for which `condition` is true. If there is no such item, render
     // `otherwise`.
     loop,
-    skip,   // continue
-    leave,  // break
+    skip,   // {% continue %}
+    leave,  // {% break %}
     macro,  // definition of the macro text(names…, defaults) with content `body`
-    group,  // body
+    group,  // {% generation %} with content `body`
   };
   Kind kind = Kind::text;
   std::int64_t line = 1;

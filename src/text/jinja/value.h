@@ -38,12 +38,12 @@ class Value {
  public:
   static constexpr int kDeepest = 64;  // maximum nesting depth of a value
 
-  // Renders as empty text. Arithmetic with it and subscripts of it throw bad_file.
+  // An undefined value renders as empty text. Arithmetic and subscripts with it throw bad_file.
   struct Undefined {
     std::string name;  // name of the value in messages
   };
   struct None {};
-  Value() = default;  // undefined
+  Value() = default;  // an undefined value
   Value(None none) : held_(none) {}
   Value(Undefined undefined) : held_(std::move(undefined)) {}
   Value(bool flag) : held_(flag) {}

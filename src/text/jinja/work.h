@@ -1,4 +1,4 @@
-// Limit on the memory and time that a template, which is untrusted code, may use. Each operation is counted
+// Limit on the memory and time of a template, because templates are untrusted code. Each operation is counted
 // on the rendering thread before it runs; without a WorkLimit, there is no limit.
 #pragma once
 
