@@ -7,7 +7,7 @@ namespace regard::train {
 namespace {
 
 // Maximum time from a stop request to the end of the current step. A longer step is abandoned, so that the
-// run ends, with a checkpoint, within 10 seconds.
+// run writes a checkpoint and ends within 10 seconds.
 constexpr double kLongestWait = 6.0;       // seconds
 constexpr double kBetweenQuestions = 0.1;  // seconds
 

@@ -106,9 +106,9 @@ class Trainer {
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
-  // Return views of the optimiser's state, and of the weights if there is a moving average. This state and the
-  // weights of the model are sufficient for resuming. If there is a moving average, call this function only
-  // during the lifetime of an AveragedWeights: the model then contains the averages.
+  // Return views of the optimiser's state, and of the weights if there is a moving average. This state and
+  // the weights of the model are sufficient for resuming. If there is a moving average, call this function
+  // only during the lifetime of an AveragedWeights: the model then contains the averages.
   std::vector<formats::NamedTensor> state() const;
   // Collective. Return the state as state() does. With a sharded optimiser, rank 0 returns the state of all
   // ranks, like a run on a single rank; the lists of the other ranks are incomplete.
