@@ -43,7 +43,7 @@ struct Batch {
 
   // The parameter `index` of the following functions is the index of the sequence in the step.
 
-  // Append a pair. The labels are the target, which must not be empty; the decoder's input is the token
+  // Append a pair. The target must not be empty. The labels are the target; the decoder's input is the token
   // `start`, followed by the target without its last token.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
@@ -78,8 +78,8 @@ class ShardedBatches;
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Return this object as ShardedBatches if it is one, else null. From ShardedBatches, each rank draws only
-  // its own micro-batches; from any other source, each rank draws all micro-batches.
+  // Return this object as ShardedBatches if it is one, else null. Each rank draws only its own micro-batches
+  // from ShardedBatches, but all micro-batches from any other source.
   virtual ShardedBatches* sharded() { return nullptr; }
   // Replace the content of `batch` with the next micro-batch. The indices of its sequences start at
   // `first_index`.
@@ -89,24 +89,26 @@ class BatchSource {
   virtual void restore(const Json& state, const std::string& file) = 0;
 
  protected:
-  // Return epochs() after `epoch` complete passes and `at` of the `size` parts of the next one.
+  // Return the value of epochs() after `epoch` complete passes and the fraction `at` / `size` of the next
+  // pass.
   static double epochs_at(std::uint64_t epoch, std::size_t at, std::size_t size) {
     return static_cast<double>(epoch) +
            static_cast<double>(at) / static_cast<double>(std::max<std::size_t>(size, 1));
   }
 };
 
-// Throws usage if an epoch over the sources has, on average, less than one example. An empty list is valid.
+// Throws usage if the average number of examples in an epoch over the sources is less than one. An empty list
+// is valid.
 void require_examples(std::span<const data::WeightedSource> sources);
 
-// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty,
-// and as require_examples() does.
+// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty
+// or if require_examples() throws.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 
 struct WindowOptions {
   std::int64_t batch_size = 12, context = 64;
-  // draw windows at random; if false, windows are consecutive, and shuffled in each epoch
+  // Draw windows at random. If false, windows are consecutive, and their order is shuffled in each epoch.
   bool random = true;
   std::uint64_t seed = 1;
   // Sources of the stream; WeightedSource::end is a token index. If empty, the whole stream is one source

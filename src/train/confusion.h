@@ -9,8 +9,8 @@
 
 namespace regard::train {
 
-// Set report.confusion from the predicted and the true label of each example. It stays empty for more
-// labels than metrics::kLargestConfusionMatrix, so that the lines of the log stay short.
+// Set report.confusion from the predicted and the true label of each example. For more labels than
+// metrics::kLargestConfusionMatrix, the matrix stays empty, so that log lines stay short.
 void set_confusion(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                    const LabelSet& labels, ValidationReport& report);
 

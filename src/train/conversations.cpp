@@ -24,8 +24,8 @@ std::string rendered(const ChatFormat& format, const Json& messages, std::size_t
   return text::render_chat(format.config, format.chat_template, first, {.add_generation_prompt = prompt});
 }
 
-// Return the parts of `whole`, the rendered conversation, that the messages of the assistant occupy. White
-// space at the end of a message is left out, because the assistant writes nothing after its end token.
+// Return the parts of the rendered conversation `whole` that contain the messages of the assistant. White
+// space at the end of a message is excluded, because the assistant writes nothing after its end token.
 std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messages,
                                      const std::string& whole) {
   std::vector<Part> parts;

@@ -36,8 +36,8 @@ struct EncodedConversation {
   bool is_counted() const;
 };
 
-// Throws invalid_input if the messages are malformed or the template cannot format them, or if the first
-// message is one of the assistant. Also throws invalid_input if the template formats the beginning of a
+// Throws invalid_input if the messages are malformed, if the template cannot format them, or if the first
+// message is from the assistant. Also throws invalid_input if the template formats the beginning of a
 // conversation differently from the complete conversation, because the assistant's tokens are then unknown.
 EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages);
 

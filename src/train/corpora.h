@@ -34,8 +34,8 @@ const std::vector<std::string>& corpus_columns(const RunConfig& config, const st
 // Return true if the training data is a table, whose rows are divided into columns.
 bool is_tabular(const RunConfig& config);
 
-// Throws usage if the training or validation data is a table and the run does not name exactly one column,
-// the column of the text.
+// Throws usage if the training or validation data is a table and the run does not name exactly one column for
+// the text.
 void check_text_column(const RunConfig& config);
 
 // Return true if the training data is running text rather than records.
@@ -60,8 +60,8 @@ class RecordReader {
   // of skipped rows is above data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
-  // Return true if data.valid_fraction assigns the record to validation, by a hash of the first text, so that
-  // all translations of a sentence are assigned together. Always false if data.valid is set.
+  // Return true if data.valid_fraction assigns the record to validation; always false if data.valid is set.
+  // The choice depends on a hash of the first text, so all translations of a sentence are assigned together.
   bool held_out() const;
   data::CorpusReport report() const;                // numbers of records and skipped rows read so far
   Place place() const { return reader_->place(); }  // place of the last record read
@@ -79,8 +79,8 @@ class RecordReader {
   std::vector<std::string> texts_;
 };
 
-// Return true if data.valid_fraction assigns a record with this first text to validation, which depends on a
-// hash of the text. Always false if data.valid is set.
+// Return true if data.valid_fraction assigns a record with this first text to validation, based on a hash of
+// the text. Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
 // The running text of a run, read in pieces. Without data.valid, the validation text is the end of the

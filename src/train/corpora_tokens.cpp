@@ -22,7 +22,7 @@ bool wants_cache(const RunConfig& config) {
       if (file == "-") return false;
       std::error_code failure;
       const std::uintmax_t size = std::filesystem::file_size(file, failure);
-      // The file is not regular, so it can be read only once. Its ids are not cached.
+      // A file that is not regular (such as a pipe) can be read only once, so its ids are not cached.
       if (failure) return false;
       bytes += size;
     }

@@ -1,5 +1,5 @@
-// Encoded corpora of a run, in memory or, depending on data.cache, in the folder token-cache next to the run
-// folder. The cache is written once and then memory-mapped (data/token_cache.h).
+// Encoded corpora of a run, in memory or in the folder token-cache next to the run folder (data.cache). The
+// cache is written once and then memory-mapped (data/token_cache.h).
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,8 @@ class EncodedCorpora {
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // Move the complete cache to its final name. `about` is additional data that is stored in the cache and
-  // that about() returns. Throws io.
+  // Move the complete cache to its final name. `about` is additional data to store in the cache; about()
+  // returns it. Throws io.
   void finish(const Json& about);
 
   // Return the token store with this index. Call this only after finish(), or if found() is true.

@@ -20,7 +20,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 constexpr int kTimedSteps = 3;                  // maximum number of steps that are timed
 constexpr double kTimedSeconds = 5.0;           // no further step is timed after this time
-constexpr std::size_t kBatchesSearched = 1000;  // number of batches among which the longest is searched
+constexpr std::size_t kBatchesSearched = 1000;  // number of batches searched for the longest one
 
 // Return the part of a model that a weight belongs to: at most two components of its name, without the
 // number of a layer and without the name of the tensor.
@@ -161,9 +161,8 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
       first.loss, first.gradient_norm);
 }
 
-// Return a description of the first batches of training: those of the first step, which the trainer has
-// already drawn, then the next ones. `preview` is the number of examples shown per batch; if it is 0, a short
-// form of the first example is shown.
+// Return a description of the first batches of training, beginning with the batches of the first step. Show
+// `preview` examples of each batch, or a short form of the first example if `preview` is 0.
 std::string batches_text(TrainingContext& context, std::int64_t preview) {
   std::string text;
   Batch next;

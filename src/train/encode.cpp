@@ -20,7 +20,7 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end) {
 namespace {
 
 constexpr text::EncodeOptions kPlainText{.add_special = false, .match_special = false};
-// approximate minimum size, in bytes, of the parts of a text that are encoded in parallel
+// approximate minimum number of bytes per part; the parts of a text are encoded in parallel
 constexpr std::size_t kPart = 1 << 16;
 
 }  // namespace

@@ -31,8 +31,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // Return the folder's model. The folder's head is used if it has the class and the number of labels of
-  // head() and its label names, if any, are those of head(); otherwise, a new head replaces it.
+  // Return the folder's model. Its head is kept if class, number of labels and label names match head();
+  // otherwise, a new head replaces it. If the folder has no label names, the names are not compared.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;
@@ -57,8 +57,8 @@ class EncoderTask : public Task {
 
 // Return `traits` extended by the keys, families and --new settings that all encoder tasks share.
 TaskTraits encoder_traits(TaskTraits traits);
-// The same for a task that predicts labels of texts: also the keys of [labels] and the families mlp, cnn,
-// rnn, lstm and gru.
+// Return `traits` extended by encoder_traits(), and by the keys and families of tasks that predict labels of
+// texts: keys of [labels], and mlp, cnn, rnn, lstm and gru.
 TaskTraits label_traits(TaskTraits traits);
 
 // Return the label names in config.json in the order of ids; empty if there are none or only default names.

@@ -63,7 +63,7 @@ struct TranslationOptions {
   double length_penalty = 1.0;
   std::size_t count = 0;  // number of sources to translate, starting with the first; 0 means all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
-  // ids of special tokens; if null, those that special_ids() finds in the tokenizer
+  // ids of special tokens; if null, special_ids() finds them in the tokenizer
   const SpecialIds* special = nullptr;
   distributed::Ranks* ranks = nullptr;  // the processes that share the work; see PassResources
 };

@@ -37,8 +37,8 @@ using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 
 // Return batches of `batch_size` examples, shuffled in each epoch; the last batch of an epoch may be smaller.
-// `sources` sets how often an epoch contains each example; if it is empty, once. Throws usage if there are no
-// examples, and as require_examples() does.
+// `sources` sets how often an epoch contains each example; if it is empty, each example occurs once. Throws
+// usage if there are no examples or if require_examples() throws.
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
                                              std::uint64_t seed, AppendExample append,
                                              std::vector<data::WeightedSource> sources = {});

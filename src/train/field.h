@@ -45,9 +45,10 @@ struct GivenKey {
   Place place;
 };
 
-// Set the fields named in `table`, starting with those outside all sections, and return their keys. Throws
-// bad_file with file and line if a section or key is unknown (the message contains the nearest key of the
-// task), or if a value has the wrong type, is out of range or is not one of the choices.
+// Set the fields named in `table` and return their keys. Keys outside all sections are set first. Throws
+// bad_file with file and line if a section or key is unknown; the message contains the nearest key of the
+// task. Throws bad_file with file and line if a value has the wrong type, is out of range or is not one of
+// the choices.
 std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
                                   const std::string& file);
 
@@ -58,8 +59,9 @@ GivenKey set_field(const std::vector<Field>& fields, const std::string& assignme
 // return the field of a key; null if the key is unknown
 const Field* find_field(const std::vector<Field>& fields, const std::string& name);
 
-// Return the field whose full name ("section.key") is `name`. If there is none, return all fields of the
-// section `name`; if there are none, all fields with the key `name`. Throws usage if nothing matches.
+// Return the field whose full name ("section.key") is `name`. If it does not exist, return all fields of the
+// section `name`. If there is no such section, return all fields with the key `name`. Throws usage if nothing
+// matches.
 std::vector<Field> named_fields(const std::vector<Field>& fields, const std::string& name);
 
 std::string value_text(const Field& field);  // return the value in TOML syntax

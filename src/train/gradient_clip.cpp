@@ -15,7 +15,7 @@ double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }
 
-// Return the sum of the absolute values or, for NormType::infinity, their maximum. The result is NaN if any
+// Return the sum of the absolute values for NormType::one, otherwise their maximum. The result is NaN if any
 // value is NaN.
 double absolute(const float* x, std::int64_t count, NormType type) {
   double result = 0.0;
@@ -40,7 +40,7 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   return result;
 }
 
-// Return sum + part or, for NormType::infinity, the larger of the two; used to combine the norm's parts.
+// Combine two parts of a norm: return the larger value for NormType::infinity, otherwise sum + part.
 double joined(double sum, double part, NormType type) {
   return type == NormType::infinity ? larger(sum, part) : sum + part;
 }

@@ -107,8 +107,8 @@ void GradientExchange::sum_next(ThreadPool& pool) {
     if (rank != ranks_.rank()) exchange_->send(rank, bytes_of(own, size), distributed::Channel::results);
 }
 
-// Compute the remaining additions of the tree for this rank's part of a bucket, which overwrite the operands.
-// Return the sum over all ranks.
+// Compute the remaining additions of the tree for this rank's part of a bucket, and return the sum over all
+// ranks. The additions overwrite the operands.
 float* GradientExchange::sum_of(ThreadPool& pool, std::int64_t bucket) {
   const std::int64_t begin = part_begin(bucket, ranks_.rank()), size = part_size(bucket, ranks_.rank());
   std::vector<std::pair<TreeNode, float*>> stack;

@@ -1,12 +1,11 @@
-// Exchange of gradient sums among ranks in buckets, which starts while the backward pass computes the other
-// gradients.
+// Exchange of gradient sums among ranks in buckets. The exchange starts during the backward pass.
 //
 // A bucket is a range of the gradient's elements, divided into one part per rank. Buckets go from the last
 // element to the first, because the backward pass computes the gradients of the last layers first. A rank
 // receives its part of the other ranks' sums, computes the remaining additions of the tree
 // (reduction_tree.h), and sends the result to all ranks (reduce-scatter, then all-gather). Each rank sends
-// and receives 2 (R − 1) / R times the size of the gradient. With shards, a rank's part of a bucket is the
-// overlap of the bucket and the rank's shard, and the results are not sent.
+// and receives 2 (R − 1) / R times the size of the gradient, where R is the number of ranks. With shards, a
+// rank's part of a bucket is the overlap of the bucket and the rank's shard, and the results are not sent.
 //
 // All ranks post the buckets in the same order, regardless of their speed.
 #pragma once
@@ -43,9 +42,9 @@ class GradientExchange {
     return layout_.elements - bucket * layout_.bucket_elements;
   }
 
-  // Post the messages of the next bucket, without waiting. `sums` holds one sum for each of this rank's
-  // complete nodes of the tree; they must stay valid until finish(), which overwrites this rank's part of
-  // each.
+  // Post the messages of the next bucket, without waiting. `sums` has the sum of each tree node that this
+  // rank computes alone (complete_nodes()). The sums must stay valid until finish(), which overwrites this
+  // rank's part of each sum.
   void post(std::span<float* const> sums);
   std::int64_t posted() const { return posted_; }  // number of buckets posted since finish()
   // Advance the transfer of messages without waiting; compute and send the sums whose operands have arrived.
@@ -61,8 +60,8 @@ class GradientExchange {
   std::int64_t first() const { return sharded() ? layout_.shards[rank()] : 0; }
 
  private:
-  // An operand of this rank's additions: this rank's part of the sum of tree node `node`, computed by rank
-  // `rank`.
+  // An operand of this rank's additions: the sum of tree node `node`, computed by rank `rank`, for the
+  // elements of this rank's parts.
   struct Operand {
     int rank;
     TreeNode node;
@@ -84,7 +83,7 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // sorted by the indices of the micro-batches that their nodes sum
+  std::vector<Operand> operands_;  // in the order of the micro-batches that the nodes contain
   std::vector<std::int64_t>
       offsets_;  // for each bucket, the number of elements of this rank's parts of all earlier buckets
   Tensor received_, total_;

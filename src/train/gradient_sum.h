@@ -1,8 +1,8 @@
 // Sum of the gradients of a step's micro-batches over all ranks. The additions form a fixed binary tree
-// (reduction_tree.h) whose leaves are the gradients of the micro-batches, so the bits of the sum do not
-// depend on the distribution of the micro-batches among ranks.
+// (reduction_tree.h) whose leaves are the gradients of the micro-batches. Therefore, the bits of the sum do
+// not depend on the distribution of the micro-batches among ranks.
 //
-// Of n micro-batches, rank r of R computes those from r · n/R to (r + 1) · n/R and sums them first;
+// Rank r of R computes micro-batches [r · n/R, (r + 1) · n/R) of n, and sums their gradients first.
 // GradientExchange computes the rest of the tree.
 #pragma once
 
@@ -21,17 +21,16 @@
 namespace regard::train {
 
 // Memory on one rank: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient; no copy for a single leaf. Several
-// ranks require one more copy (with shards, a copy of this rank's shard), and buffers for the sums that this
-// rank receives.
+// ranks require one more copy and buffers for received sums. With shards, the additional copy contains only
+// this rank's shard.
 class GradientSum {
  public:
   // Default number of elements of a bucket (4 MiB).
   static constexpr std::int64_t kBucket = std::int64_t{1} << 20;
 
-  // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` holds
-  // indices into `parameters`, one more than there are ranks: rank r gets the sums of the parameters from
-  // index shards[r] to shards[r + 1]; if empty, every rank gets all sums. Parameters and ranks must outlive
-  // this object.
+  // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` has one
+  // bound more than there are ranks: rank r gets the sums of the parameters [shards[r], shards[r + 1]). If
+  // `shards` is empty, every rank gets all sums. Parameters and ranks must outlive this object.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(), std::span<const std::size_t> shards = {},
               std::int64_t bucket_elements = kBucket);
@@ -39,15 +38,15 @@ class GradientSum {
   // Add the parameters' gradients as this rank's next leaf and clear them. Does not allocate memory.
   void add(ThreadPool& pool);
 
-  // With several ranks, the last leaf may be added during its backward pass instead of by add(): call
+  // With several ranks, the last leaf can be added during its backward pass instead of by add(). Call
   // begin_last() before the pass and progress() after each node. progress() sends the buckets whose gradients
-  // are final, and throws io as Ranks does; finish() sends the rest.
+  // are final, and throws io as Ranks does. finish() sends the other buckets.
   void begin_last();
   void progress(ThreadPool& pool, const std::function<bool(const Parameter&)>& is_final);
 
-  // Collective: write the sum of all leaves to the parameters' gradients, and remove the leaves; with shards,
-  // only the gradients of this rank's shard are then defined. Does not allocate memory on one rank. Throws io
-  // as Ranks does.
+  // Collective. Write the sum of all leaves to the parameters' gradients, and remove the leaves. With shards,
+  // only the gradients of this rank's shard are defined after the call. Does not allocate memory on one rank.
+  // Throws io as Ranks does.
   void finish(ThreadPool& pool);
   // Drop the leaves added so far. No exchange may be in progress.
   void discard() {
@@ -77,8 +76,8 @@ class GradientSum {
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   std::vector<Slot> slots_;  // stack of tree nodes and their sums; only the first depth_ are in use
   std::size_t depth_ = 0;
-  // Index in slots_ of the last leaf. The slots from depth_ to leaf_slot_ are the right operands of the
-  // additions that the leaf completes; each is added to the slot before it.
+  // Index in slots_ of the last leaf. Adding the leaf completes one addition for each slot from leaf_slot_
+  // down to depth_: the slot is added to the slot before it.
   std::size_t leaf_slot_ = 0;
   std::unique_ptr<GradientExchange> exchange_;  // exchange with other ranks; null on one rank
   bool in_last_ = false;                        // true between begin_last() and finish()

@@ -18,8 +18,8 @@ class InputClassification : public EncoderTask {
   using EncoderTask::EncoderTask;
 
   Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
-  // Load the model. The labels are those of the model's classifier, in its order, if the run file lists no
-  // labels and the classifier has every label of the data.
+  // Load the model. If the run file lists no labels and the model's classifier has every label of the data,
+  // use the labels of the classifier in its order.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
@@ -43,8 +43,8 @@ class InputClassification : public EncoderTask {
   // length of this input as a sequence in the model
   virtual std::int64_t positions(const Tensor& input) const = 0;
 
-  // Set the labels to those of the run file or, if it has none, to those of the training rows. At least two
-  // labels are required.
+  // Take the labels from the run file if it has any, otherwise from the training rows. At least two labels
+  // are required.
   template <class Rows>
   void choose_from(const Rows& rows) {
     std::set<std::string> labels;
@@ -54,7 +54,7 @@ class InputClassification : public EncoderTask {
   // Return the id of a row's label. Throws bad_file with the file and line of the row (`place`) if the label
   // is unknown.
   std::int32_t label_id(const std::string& label, const Place& place) const;
-  // Complete load(): append the message about duplicates to the notes, unless it is empty, and compute the
+  // Complete load(): append the message about duplicates to the notes if it is not empty, and compute the
   // loss weight of each label. Throws bad_file if there are no examples.
   void finish_loading(const std::string& duplicates);
 

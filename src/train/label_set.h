@@ -33,18 +33,18 @@ class LabelSet {
 // Throws usage if a name is empty or given twice, or if the numbers of names and weights differ.
 void check_labels(const LabelConfig& config);
 
-// Return the labels of the run file or, if it has none, those of the data. Throws bad_file naming `file` if
-// there are fewer than `least` labels.
+// Return the labels of the run file, or the labels of the data if the run file has none. Throws bad_file with
+// the name `file` if there are fewer than `least` labels.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
-// Return `folder`, the labels of the model's folder, if it contains all of `labels` and the run file lists no
+// Return the labels `folder` of the model's folder if they contain all of `labels` and the run file lists no
 // labels. Otherwise return `labels`.
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);
 
-// Return the loss weight of each label, by id; empty if all are 1. Append to `notes` the number of training
-// examples of each label (`counts`, by id) and a warning for each label without examples. Throws usage if the
-// number of values in labels.weights is wrong.
+// Return the loss weight of each label, by id; empty if all are 1. `counts` is the number of training
+// examples of each label, by id. Append these counts to `notes`, and a warning for each label without
+// examples. Throws usage if the number of values in labels.weights is wrong.
 std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labels,
                                  std::span<const std::int64_t> counts, std::vector<std::string>& notes);
 

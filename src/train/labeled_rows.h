@@ -41,15 +41,15 @@ struct RowSplit {
   std::string duplicates;  // message about texts that occur in both training and validation data; may be ""
 };
 
-// Read data.train and data.valid. The columns are one or two texts and then the label; in a file of plain
+// Read data.train and data.valid. The columns are one or two texts and then the label. In a file of plain
 // text, the label is before the first white space of each line ("LABEL TEXT"). Throws as data::TableReader
-// does, and bad_file with the row for a missing label, for a label that is not a number (regression), or for
-// an empty text with data.empty_lines = "refuse"; also bad_file if the fraction of skipped rows is above
-// data.max_skipped.
+// does. Throws bad_file with the row if the label is missing or, for regression, not a number. Throws
+// bad_file with the row if a text is empty and data.empty_lines is "refuse". Throws bad_file if the fraction
+// of skipped rows is above data.max_skipped.
 RowSplit read_labeled_rows(const RunConfig& config, Problem problem);
 
-// Throws usage unless data.columns, or the number of line-aligned files, is as required by
-// read_labeled_rows().
+// Throws usage if data.columns or the number of line-aligned files does not match the columns that
+// read_labeled_rows() requires.
 void check_label_columns(const RunConfig& config);
 
 // Return the sorted labels of the rows, without duplicates.

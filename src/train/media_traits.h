@@ -8,7 +8,8 @@ namespace regard::train {
 
 // Return `traits` extended by the keys and --new settings that all tasks of images share.
 TaskTraits picture_traits(TaskTraits traits);
-// The same for sounds. These tasks have no tokenizer, and their labels are called "labels".
+// Return `traits` extended by the keys and --new settings that all tasks of sounds share. These tasks have no
+// tokenizer, and TaskTraits::labels is "labels".
 TaskTraits sound_traits(TaskTraits traits);
 
 }  // namespace regard::train

@@ -18,8 +18,7 @@ namespace regard::train {
 std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks);
 
 // Divide `parameters` into one shard per rank, with about the same number of trained elements; no parameter
-// is divided. Return ranks + 1 bounds: rank r updates the parameters from bounds[r] up to, but not including,
-// bounds[r + 1].
+// is divided. Return ranks + 1 bounds: rank r updates the parameters [bounds[r], bounds[r + 1]).
 std::vector<std::size_t> shard_bounds(std::span<Parameter* const> parameters, int ranks);
 
 // Collective. Copy the values of each shard from its rank to all other ranks.
@@ -29,8 +28,8 @@ void share_weights(distributed::Ranks& ranks, std::span<Parameter* const> parame
 // Collective. Copy the values of all parameters from rank 0 to all other ranks.
 void share_weights_of_first(distributed::Ranks& ranks, std::span<Parameter* const> parameters);
 
-// Collective. On rank 0, return the f32 tensors of all ranks in the order of ranks: those of rank 0 as views,
-// the others as copies. On other ranks, return an empty list.
+// Collective. On rank 0, return the f32 tensors of all ranks in the order of ranks. Tensors of rank 0 are
+// views; tensors of other ranks are copies. On other ranks, return an empty list.
 std::vector<formats::NamedTensor> gather_tensors(distributed::Ranks& ranks,
                                                  const std::vector<formats::NamedTensor>& mine);
 
@@ -39,8 +38,8 @@ struct Agreement {
   std::string what;  // name of the property, such as "the data"
   std::uint64_t value = 0;
 };
-// Collective. Throws usage on every rank if a property differs from that of rank 0; the message names the
-// property and the rank.
+// Collective. Throws usage on every rank if a property has a different value on some rank than on rank 0. The
+// message names the property and the rank.
 void check_agreement(distributed::Ranks& ranks, std::span<const Agreement> properties);
 
 // Return the XXH3 hash of the values of all parameters.

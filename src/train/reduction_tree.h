@@ -9,8 +9,8 @@
 
 namespace regard::train {
 
-// A node of the binary tree: the sum of the leaves from index · 2^level up to, but not including,
-// (index + 1) · 2^level. Leaves are the gradients of micro-batches.
+// A node of the binary tree: the sum of the leaves [index · 2^level, (index + 1) · 2^level). Leaves are the
+// gradients of micro-batches.
 struct TreeNode {
   int level = 0;
   std::int64_t index = 0;

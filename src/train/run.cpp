@@ -94,16 +94,16 @@ void Run::check_ranks() const {
   check_agreement(context_.ranks, properties);
 }
 
-// Report the settings that differ from those before resuming, and save them in run.toml. write_header()
-// writes them to the log.
+// Report the settings that changed since the run was saved, and save them in run.toml. write_header() writes
+// them to the log.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
   for (const RunChange& change : changes_)
     listener_.note(fmt::format("changed: {} ({})", change.text(), effect_of(change, config_)));
   if (folder_ && !changes_.empty()) write_file_atomically(folder_->path() / "run.toml", run_as_toml(config_));
-  // The checkpoint may be older than run.toml: an earlier resume that wrote no checkpoint has already saved
-  // the new settings there.
+  // The checkpoint may be older than run.toml: an earlier resume may have saved new settings without writing
+  // a checkpoint.
   const bool other =
       resumption.other_metric || (!state_.judged_by.empty() && state_.judged_by != judged_by(config_));
   state_.judged_by = judged_by(config_);
@@ -265,8 +265,8 @@ bool Run::run_validation() {
   return true;
 }
 
-// Set report.best, and return it: true if this validation is the best so far. In that case, store the value
-// and `checkpoint`, the step number of the checkpoint that contains the weights, in state_.
+// Set and return report.best, which is true if this validation is the best so far. If so, store its value and
+// `checkpoint` (the step number of the checkpoint with these weights) in state_.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
@@ -351,12 +351,13 @@ bool Run::finish() {
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
-// Average the last checkpoints, validate the result, and save it as an additional checkpoint without
-// optimiser state, from which a run cannot be resumed. Returns false if the listener stopped the run.
+// Average the last checkpoints, validate the result, and save it as a checkpoint without optimiser state,
+// which cannot be resumed. Returns false if the listener stopped the run.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;
-    // A checkpoint may be missing if average_last was set or raised after it had been removed.
+    // A checkpoint may be missing, because the run may have removed it before average_last was set or
+    // increased.
     for (const std::int64_t step : state_.validated)
       if (std::filesystem::exists(folder_->checkpoint_folder(step)))
         folders.push_back(folder_->checkpoint_folder(step));

@@ -29,7 +29,7 @@ struct RunResult {
 class Run;
 struct TrainingContext;
 
-// A run that is executed step by step. Arguments and errors are those of run_training(); with several ranks,
+// A run that is executed step by step. It has the arguments and errors of run_training(). With several ranks,
 // all functions are collective.
 class TrainingRun {
  public:
@@ -41,8 +41,8 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  // Perform one step, then the validation and the checkpoint that are due. Returns false if the run has
-  // ended: at a limit, after the last validation, or by a stop request of the listener, after a checkpoint.
+  // Perform one step, and the validation and the checkpoint if they are due. Returns false if the run has
+  // ended: at a limit (after the last validation), or by a stop request of the listener (after a checkpoint).
   bool advance();
   RunResult result() const;  // return the result so far
 
@@ -57,17 +57,17 @@ class TrainingRun {
 };
 
 // Train until the first limit of the run, early stopping, or a stop request of the listener. With `resume`,
-// continue from the latest checkpoint of config.output.folder, or start a new run if there is none; on the
-// same instruction set, the result is bit-identical to that of an uninterrupted run. Throws usage if the
-// folder is not empty and `resume` is false, if another process writes to the folder, or if the configuration
-// changes a key that a resumed run cannot change; bad_file if the data has changed; numeric, naming the step
-// and the last checkpoint, if training diverged.
+// continue from the latest checkpoint of config.output.folder, or start a new run if there is none. On the
+// same instruction set, a resumed run gives the same bits as an uninterrupted run. Throws usage if the folder
+// is not empty and `resume` is false, or if another process writes to the folder. Throws usage if the
+// configuration changes a key that a resumed run cannot change. Throws bad_file if the data has changed.
+// Throws numeric if training diverged; the message names the step and the last checkpoint.
 //
-// `ranks` are the processes that train together, with the same settings and data; the result is bit-identical
+// `ranks` are the processes that train together, with the same settings and data. The result is bit-identical
 // for any number of ranks. Only rank 0 writes the run folder; to resume, the other ranks must be able to read
 // it. Throws usage if the micro-batches of a step cannot be divided evenly among the ranks, or if settings,
-// data, weights or instruction sets differ; io, without writing a checkpoint, if no message from another rank
-// arrives in time.
+// data, weights or instruction sets differ. Throws io if no message from another rank arrives in time; no
+// checkpoint is written in this case.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                        distributed::Ranks& ranks = distributed::Ranks::one());
 

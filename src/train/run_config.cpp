@@ -114,9 +114,9 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) check_file(config.model.vectors, "model.vectors");
 }
 
-// Check that all files of each list have the same format, and that data.train and data.valid both contain
-// running text or both contain separate records (such as table rows). Question answering reads each file by
-// its own name.
+// Check that all files of a list have the same format, and that data.train and data.valid are both running
+// text or both records (such as table rows). Question answering skips this check, because each file's name
+// determines its format.
 void check_forms(const RunConfig& config) {
   if (config.task == "question-answering") return;
   for (const auto* files : {&config.data.train, &config.data.valid})

@@ -155,15 +155,15 @@ struct RunConfig {
   ValidationConfig validation;
   OutputConfig output;
   DistributedConfig distributed;
-  // Path of the run file, and each key that the file or an override sets, with the location where it is set.
-  // Neither is saved.
+  // `file` is the path of the run file. `given` contains each key that the file or an override sets, and its
+  // location. Neither is saved.
   std::string file{};
   std::vector<GivenKey> given{};
   // For each file of data.train, the line of data.train_list that names the file; empty without a list. It is
   // not saved.
   std::vector<Place> train_places{};
-  // Messages, with the line, about keys of the run file that have no effect because of an override. They are
-  // not saved.
+  // Messages, with the line, about keys of the run file without effect because of an override. They are not
+  // saved.
   std::vector<std::string> warnings{};
 
   bool wants(const std::string& metric) const;
@@ -174,11 +174,11 @@ struct RunConfig {
 std::vector<Field> run_fields(RunConfig& config);
 
 // Read a run file and apply overrides "section.key=value". If `path` is a run folder, read its run.toml and
-// set output.folder to this folder. Data paths are relative to the folder of the run file and output.folder
-// to the working directory; all paths in the result are absolute, with ${NAME} and ${NAME:-default} replaced
-// by environment variables. Throws bad_file and usage as read_fields() and set_field() do, bad_file if a
-// variable has neither a value nor a default, and, for a key without effect, bad_file if it is in the file
-// and usage if it is in an override.
+// set output.folder to this folder. Data paths are relative to the folder of the run file; output.folder is
+// relative to the working directory. All paths in the result are absolute, and environment variables replace
+// ${NAME} and ${NAME:-default}. Throws bad_file and usage as read_fields() and set_field() do. Throws
+// bad_file if a variable has neither a value nor a default. For a key without effect, throws bad_file if the
+// key is in the file, and usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
 // Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set `config`
 // to the behaviour of that version.

@@ -14,7 +14,7 @@ class SectionFields {
  public:
   SectionFields(std::vector<Field>& list, const char* section) : list_(list), section_(section) {}
 
-  // Append the field of `value`. `rest` contains its other members, such as unit and range.
+  // Append the field of `value`. `rest` contains the field's other members, such as unit and range.
   template <class Value>
   void operator()(const char* key, Value& value, std::string meaning, Field rest = {}) const {
     append(key, &value, std::move(meaning), std::move(rest));

@@ -7,14 +7,14 @@ namespace regard::train {
 namespace {
 
 // Maximum time from a stop request to the end of the current step. A longer step is abandoned, so that the
-// run ends, with a checkpoint, within 10 seconds.
+// run writes a checkpoint and ends within 10 seconds.
 constexpr double kLongestWait = 6.0;       // seconds
 constexpr double kBetweenQuestions = 0.1;  // seconds
 
 }  // namespace
 
 // Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop request at any
-// rank stops all ranks, and the elapsed time is that of rank 0.
+// rank stops all ranks, and rank 0 checks the limits.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};

@@ -13,8 +13,8 @@ namespace regard::train {
 
 constexpr const char* kStateFile = "state.json";  // name of the state file in a checkpoint
 
-// Return the checkpoint from which to resume: the latest one or, if that is the final average, the last
-// checkpoint of training. Nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
+// Return the latest checkpoint of training, from which a run resumes; the final average is skipped. Returns
+// nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
 // Differences between the saved run.toml of a run and the configuration with which it is resumed.
@@ -22,12 +22,12 @@ struct Resumption {
   std::vector<RunChange> changes;
   bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
 };
-// Compare `config` with the run.toml in `folder`. Throws usage if keys differ that a resumed run cannot
-// change; the message lists these keys with both values.
+// Compare `config` with the run.toml in `folder`. Throws usage if a key has changed that a resumed run cannot
+// change; the message lists all such keys with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
-// Return the settings on which the value of the deciding metric depends, as text: the metric and, if it is
-// not the loss, the settings of decoding. Values of different texts cannot be compared.
+// Return the metric that selects the best checkpoint, and the decoding settings on which its value depends,
+// as text. Values of the metric are comparable only if these texts are equal.
 std::string judged_by(const RunConfig& config);
 
 // Return the effect of a changed setting on the results of a resumed run, as a clause such as "the weights

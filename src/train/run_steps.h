@@ -17,8 +17,8 @@ namespace regard::train {
 
 class Run {
  public:
-  // The first three arguments must outlive the object. `folder` is empty on ranks other than the first,
-  // because these write nothing.
+  // The first three arguments must outlive the object. `folder` is set only on rank 0, because the other
+  // ranks write no files.
   Run(const RunConfig& config, Listener& listener, TrainingContext& context,
       std::optional<formats::RunFolder> folder);
   void restore(const formats::Checkpoint& checkpoint);

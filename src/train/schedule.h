@@ -1,5 +1,5 @@
-// Learning-rate schedules, as defined by Hugging Face transformers (optimization.py); one_cycle is that of
-// torch.optim.lr_scheduler.OneCycleLR.
+// Learning-rate schedules, as defined by Hugging Face transformers (optimization.py).
+// torch.optim.lr_scheduler.OneCycleLR defines one_cycle.
 #pragma once
 
 #include <cstdint>

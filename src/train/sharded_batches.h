@@ -1,6 +1,6 @@
 // Batches of a run whose training data is divided into shards (data.sharded). With n micro-batches per step,
-// micro-batch i uses only the shards i, i + n, i + 2 n, …, so the batches are the same for any number of
-// ranks, and a rank reads only the shards of its own micro-batches.
+// micro-batch i uses only the shards i, i + n, i + 2 n, … Therefore, the batches are the same for any number
+// of ranks, and a rank reads only the shards of its own micro-batches.
 #pragma once
 
 #include <cstdint>

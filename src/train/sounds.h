@@ -40,7 +40,8 @@ void check_sounds(const RunConfig& config, const char* columns);
 // SpecAugment are set.
 void refuse_feature_masks(const SoundConfig& sound);
 
-// Sound preprocessing of a run, with [sound] for a new model and otherwise the settings of the model folder.
+// Sound preprocessing of a run. A new model uses the settings in [sound]; any other model uses the settings
+// in its model folder.
 class SoundInput {
  public:
   explicit SoundInput(const RunConfig& config);

@@ -67,17 +67,18 @@ class WhisperText : public SpeechText {
   // timestamp is `seconds`.
   WhisperText(std::span<const std::string> texts, std::int64_t vocabulary, std::int64_t seconds,
               ThreadPool& pool);
-  // Load the tokenizer of a model folder. The language in beginning() is "en" if generation_config.json lists
-  // it, otherwise the first language listed there, if any; the task is selected likewise, with "transcribe"
-  // instead of "en". Throws bad_file.
+  // Load the tokenizer of a model folder. generation_config.json may list languages and tasks for
+  // beginning(). The language is "en" if it is listed, otherwise the first language. The task is "transcribe"
+  // if it is listed, otherwise the first task. Throws bad_file.
   explicit WhisperText(const formats::ModelFolder& folder);
 
   std::int32_t start() const { return start_; }
   std::int32_t end() const { return end_; }
   // Return the decoder's first tokens for a text without timestamps; the first of them is the start token.
   const std::vector<std::int32_t>& beginning() const { return beginning_; }
-  // Return the labels of a text for the decoder, without the start token and the end token. If `seconds`, the
-  // length of the sound, is not negative, there is a timestamp before and after the text.
+  // Return the labels of a text for the decoder, without the start token and the end token. `seconds` is the
+  // length of the sound; if it is negative or the tokenizer has no timestamps, the labels have no timestamps.
+  // Otherwise, there is a timestamp before and after the text.
   std::vector<std::int32_t> target(const std::string& text, double seconds) const;
 
   std::int64_t vocabulary() const override { return tokenizer_->vocabulary_size(); }

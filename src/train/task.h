@@ -139,7 +139,8 @@ Error nothing_left(const RunConfig& config, const char* purpose);
 // Set report.loss. Throws numeric if the loss is not finite.
 void set_loss(double mean, ValidationReport& report);
 
-// Return the error for a model in model.from that is not of the kind that the task requires.
+// Return the error for a model in model.from that the task cannot train. `expected` describes a suitable
+// model.
 Error unfit_model(const RunConfig& config, const std::string& expected);
 
 // Return the special ids as an object with the keys of generation_config.json.

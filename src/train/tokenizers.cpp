@@ -14,8 +14,8 @@
 namespace regard::train {
 namespace {
 
-// Return the tokenizer with a post-processor that produces "[CLS] $A [SEP]", followed for a pair by "$B
-// [SEP]" with token type 1.
+// Return the tokenizer with a post-processor that produces "[CLS] $A [SEP]". For a pair, "$B [SEP]" with
+// token type 1 follows.
 std::shared_ptr<const text::Tokenizer> with_bert_template(const text::Tokenizer& tokenizer) {
   const auto mark = [](const char* token, int type) {
     return Json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};

@@ -33,8 +33,8 @@ struct Tokenizers {
   // source_tokenizer.json. Empty if there are no tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
   // Return `settings` for a checkpoint of `model`. If tokenizer_config.json is missing or does not name a
-  // class, the keys of text::fast_tokenizer_config() are added, except for two vocabularies and for models
-  // that transformers cannot open.
+  // class, add the keys of text::fast_tokenizer_config(). These keys are not added if there are two
+  // vocabularies or if transformers cannot open the model.
   std::vector<std::pair<std::string, std::string>> settings_of(const Network& model) const;
 };
 
@@ -71,9 +71,9 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
-// Return the content of the file infer::kTrainingWordsFile for a translation model that is trained from
-// scratch: the words of the source texts. Return "" for other tasks, with data.sharded, and with model.from,
-// because that model has also been trained on other data.
+// Return the content of the file infer::kTrainingWordsFile: the words of the source texts of a translation
+// run. Return "" for other tasks and with data.sharded. Also return "" with model.from, because the model in
+// that folder was trained on other data too.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

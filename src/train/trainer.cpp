@@ -165,8 +165,8 @@ void Trainer::set_interrupt(std::function<bool()> interrupt) {
   interrupt_ = std::move(interrupt);
 }
 
-// Draw the micro-batches of the step, keep those of this rank, and set the sizes of all. Unless the data is
-// sharded, every rank draws all of them.
+// Draw the micro-batches of the step, keep this rank's micro-batches, and set the sizes of all micro-batches.
+// Every rank draws all micro-batches unless the data is sharded.
 void Trainer::draw() {
   if (ShardedBatches* shards = source_.sharded()) {
     for (Batch& batch : batches_) shards->next(batch, 0);

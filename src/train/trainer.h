@@ -72,29 +72,29 @@ struct StepResult {
 // Thrown by Trainer::step() if it is interrupted. It is not an error.
 struct StepAbandoned {};
 
-// With several ranks, every rank has the whole model and computes its share of a step's micro-batches; the
-// gradients are summed over all ranks, and the weights are bit-identical for any number of ranks. All ranks
+// With several ranks, every rank has the whole model and computes its share of a step's micro-batches. The
+// gradients are summed over all ranks, so the weights are bit-identical for any number of ranks. All ranks
 // must call the constructor and the functions marked collective.
 class Trainer {
  public:
   // Model, pool, batches and objective must outlive the trainer. If options.only is empty, all weights of the
-  // model become trainable, except the frozen ones; otherwise only the weights in options.only. Throws usage
-  // as make_optimizer(), freeze() and micro_batches_of_rank() do.
+  // model except the frozen ones become trainable. Otherwise, only the weights in options.only become
+  // trainable. Throws usage as make_optimizer(), freeze() and micro_batches_of_rank() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Collective. Run one training step and, unless it is skipped (StepResult::skipped), update the weights.
-  // The result is bit-identical for any number of threads; memory is allocated only at the start of an epoch
-  // and until the buffers have reached their maximum size. Throws numeric if more than max_skipped_steps
-  // would be skipped in a row; training must not continue after this error, because the step's batches are
-  // lost.
+  // Collective. Run one training step, and update the weights unless the step is skipped
+  // (StepResult::skipped). The result is bit-identical for any number of threads. Memory is allocated only at
+  // the start of an epoch and until the buffers have reached their maximum size. Throws numeric if more than
+  // max_skipped_steps steps in a row would be skipped. Training must not continue after this error, because
+  // the step's batches are lost.
   StepResult step();
   // Set the function that step() calls between operations; an empty function disables interruption. If the
-  // function returns true, step() throws StepAbandoned, and weights, optimiser and position in the data are
-  // as before the step. Throws usage if there are several ranks, because the others would wait for the
-  // abandoned step.
+  // function returns true, step() throws StepAbandoned and leaves weights, optimiser and position in the data
+  // unchanged. Throws usage if there are several ranks, because the other ranks would wait for the abandoned
+  // step.
   void set_interrupt(std::function<bool()> interrupt);
   // Collective. Compute loss and gradients of the next batches, which is the first half of step(). Weights
   // and steps() do not change. Throws numeric if loss or gradient norm is not finite.
@@ -106,16 +106,16 @@ class Trainer {
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
-  // Return views of the state of the optimiser and, with a moving average, of the weights. With the weights
-  // of the model, this state is sufficient for resuming. Call it only during the lifetime of an
-  // AveragedWeights, when the model contains the averages.
+  // Return views of the optimiser's state, and of the weights if there is a moving average. This state and
+  // the weights of the model are sufficient for resuming. If there is a moving average, call this function
+  // only during the lifetime of an AveragedWeights: the model then contains the averages.
   std::vector<formats::NamedTensor> state() const;
   // Collective. Return the state as state() does. With a sharded optimiser, rank 0 returns the state of all
   // ranks, like a run on a single rank; the lists of the other ranks are incomplete.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
-  // Restore, from a file, the state that gathered_state() returned. Load the model's weights first. Throws
-  // bad_file if the state does not match the model.
+  // Restore the state that gathered_state() returned, from a file that contains it. Load the model's weights
+  // first. Throws bad_file if the state does not match the model.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
 
   Network& model() { return model_; }

@@ -31,7 +31,8 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
     const FolderLock held(folder);  // throws usage if another process holds the lock
   if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("the folder " + folder + " has no run to resume: starting a new run");
-  // Create the folder after everything else that can fail.
+  // The run folder is created after the context, so that an error in the configuration or the data leaves no
+  // folder.
   read_cache_only();
   with_place_of_key(*config_, [&] {
     context_ = std::make_unique<TrainingContext>(*config_, pool, std::filesystem::path(), ranks_);
@@ -66,7 +67,7 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   context_ = std::make_unique<TrainingContext>(
       *config_, pool, checkpoint ? checkpoint->folder : std::filesystem::path(), ranks_);
   listener.begins();
-  // The first start may have ended between run.toml and this file.
+  // The first start may have ended after it wrote run.toml, but before it wrote this file.
   if (written && !checkpoint)
     if (const std::string words = source_words(*config_, pool); !words.empty())
       write_file_atomically(written->path() / infer::kTrainingWordsFile, words);

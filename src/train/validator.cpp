@@ -11,8 +11,8 @@ ValidationReport validate(TrainingContext& context, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
   report.step = context.trainer->steps();
-  // Free the activations of the last step. Together with the weights packed for the validation, they would
-  // determine the peak memory.
+  // Free the activations of the last step. Otherwise, they would be in memory together with the weights
+  // packed for the validation, and increase the peak memory.
   context.trainer->arena().discard();
   bool stopped = false;
   distributed::StopVote vote(context.ranks);

@@ -14,9 +14,9 @@ namespace regard::train {
 
 class WeightEma {
  public:
-  // Average the trainable parameters, which must outlive this object; if `decay` is 0, there is no average,
-  // and the other functions do nothing. With `warmup`, the decay of update t (counted from 0) is
-  // min(decay, (1 + t) / (10 + t)).
+  // Average the trainable parameters, which must outlive this object. If `decay` is 0, there is no average,
+  // and the other functions do nothing. With `warmup`, the decay of update t (counted from 0) is min(decay,
+  // (1 + t) / (10 + t)).
   WeightEma(std::span<Parameter* const> parameters, double decay, bool warmup);
 
   bool active() const { return !averages_.empty(); }
@@ -27,8 +27,8 @@ class WeightEma {
   void exchange();
 
   // Return views of the weights, named "weight.NAME", for a checkpoint of a model that contains the averages.
-  // Call it while exchange() has replaced the weights in the model; the views are valid until the next
-  // exchange().
+  // Call this function while the model contains the averages (see exchange()). The views are valid until the
+  // next exchange().
   std::vector<formats::NamedTensor> state() const;
   // Restore from a checkpoint with the tensors of state(). The model must contain the averages; the weights
   // are read from `file` ("weight.NAME"). Throws bad_file if a tensor is missing or does not match.

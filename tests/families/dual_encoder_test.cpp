@@ -1,4 +1,4 @@
-// CLIP and SigLIP: every golden tensor, the saved folder, the bit rule, and int8 weights.
+// CLIP and SigLIP: every golden tensor, the saved folder, bit-identical results, and int8 weights.
 #include "models/dual_encoder.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST(DualEncoderText, NewModelsHaveTheInitialScale) {
   EXPECT_FLOAT_EQ(all.back()->value().f32()[0], -10.0f);
 }
 
-// If this fails, an intervention reaches the encoder that it does not name, or only a part of the outputs.
+// An intervention must change the outputs of the encoder that it names, and no output of the other encoder.
 TEST_P(DualEncoders, AnInterventionChangesOneEncoder) {
   const auto model = load_model(folder_);
   ThreadPool pool(2);

@@ -17,7 +17,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Golden sampling used the uniform random numbers of this seed.
+// seed of the uniform random numbers in the golden results of sampling
 constexpr std::uint64_t kSeed = 11;
 
 struct GenerationFolder {
@@ -39,7 +39,7 @@ struct Row {
   Ids tokens;
   std::vector<double> each;
   double score = 0.0;
-  bool there = true;  // false if transformers filled this row because it had too few hypotheses
+  bool there = true;  // false if transformers had too few hypotheses and filled this row
 };
 
 Row golden_row(const Json& golden, std::size_t row, std::size_t start) {

@@ -1,7 +1,6 @@
-// Observation changes no bit: for every family that the program reads or trains, passes with every value,
-// every attention weight and every parameter requested give the results, gradients and generated tokens of
-// passes without a probe. The families are those of the registry, so a new one fails here until it has a
-// model.
+// For every family in the registry, a pass with a probe that requests everything gives the same results,
+// gradients and generated tokens as a pass without a probe. A new family fails this test until tests/data
+// contains a model of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +33,8 @@ struct Calls {
   std::int64_t weights = 0, values = 0, parameters = 0;
 };
 
-// A probe with everything on: a capture of everything that a capture can store receives the calls, all other
-// points are requested too, and every value may be replaced (but is not).
+// A probe that requests every point, and passes all calls to a Capture that stores everything. It may replace
+// every value, but replaces none.
 class EveryProbe : public ForwardingProbe {
  public:
   EveryProbe() : capture_(everything()) { set_next(&capture_); }
@@ -77,7 +76,7 @@ std::vector<std::int32_t> draw(RandomStream& stream, std::int64_t length, std::i
 
 ModelInput drawn(RandomStream& stream, const InputSpec& spec, std::int64_t length, std::int64_t vocabulary) {
   ModelInput input = spec.blank();
-  if (spec.kind == InputKind::features && spec.shape[0] == 0)  // inputs of any length
+  if (spec.kind == InputKind::features && spec.shape[0] == 0)  // the model reads inputs of any length
     input.values = Tensor::zeros({(1 + length) * spec.fewest_frames(), spec.shape[1]});
   if (spec.kind == InputKind::tokens) input.ids = draw(stream, length, vocabulary);
   for (std::int64_t i = 0; spec.kind != InputKind::tokens && i < input.values.elements(); ++i)
@@ -100,7 +99,8 @@ class LookedAt {
     }
   }
 
-  // The states and the output of one pass. `training`: also the gradients of all parameters.
+  // Return the states and the output of one pass. If `training` is set, also return the gradients of all
+  // parameters.
   Results pass(Probe* probe, bool training) {
     if (training) model_->set_trainable(true), model_->clear_gradients();
     Arena arena;
@@ -119,8 +119,8 @@ class LookedAt {
     return out;
   }
 
-  // The tokens and their log-probabilities, decoded with a key/value cache; empty for models that do not
-  // generate.
+  // Return the generated tokens and their log-probabilities, decoded with a key/value cache. Return an empty
+  // result for models that do not generate.
   Results generated(Probe* probe) {
     if (model_->kind() == ModelKind::encoder || model_->output() != Output::next_token) return {};
     infer::SearchOptions options;

@@ -132,7 +132,7 @@ TEST_P(Peft, WritesFoldersThatPeftWrites) {
   for (const char* key : {"r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern",
                           "layers_to_transform", "layers_pattern", "bias", "modules_to_save",
                           "exclude_modules", "fan_in_fan_out", "task_type", "peft_type"})
-    if (key != std::string("target_modules") || !ours[key].is_array()) {  // PEFT's order varies
+    if (key != std::string("target_modules") || !ours[key].is_array()) {  // the order of PEFT's list varies
       EXPECT_EQ(ours[key], config[key]) << key;
     }
 
@@ -188,8 +188,8 @@ INSTANTIATE_TEST_SUITE_P(Lora, Peft, ::testing::ValuesIn(cases()), [](const auto
   return name;
 });
 
-// transformers 4 has other names for the modules of ViT than transformers 5. Adapters with either names are
-// read, and written with the names that they had; an adapter with both is refused.
+// transformers 4 and transformers 5 have different names for the modules of ViT. An adapter with either set
+// of names is read, and written with the same names; an adapter with both is refused.
 TEST(LoraNames, AdaptersOfTransformers4) {
   const std::filesystem::path base = testing::golden("lora/vit-all-linear");
   const testing::TemporaryFolder folder;
@@ -214,7 +214,7 @@ TEST(LoraNames, AdaptersOfTransformers4) {
     ASSERT_NE(given, tensors.end()) << ours.name;
     EXPECT_EQ(std::memcmp(ours.tensor.data(), given->tensor.data(), ours.tensor.bytes()), 0) << ours.name;
   }
-  // The updates are those of the adapter of transformers 5.
+  // The outputs equal the golden outputs of the adapter with transformers 5 names.
   inspect::TensorMap inputs;
   const auto golden = formats::SafetensorsFile::open(base / "golden.safetensors");
   inputs["pixel_values"] = golden->tensor("pixel_values");

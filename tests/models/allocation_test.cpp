@@ -25,7 +25,7 @@ class Allocation : public ::testing::TestWithParam<std::string> {};
 TEST_P(Allocation, CountingWorks) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::int64_t before = allocation_count;
-  void* const memory = ::operator new(100);  // not a new-expression, which the compiler may remove
+  void* const memory = ::operator new(100);  // the compiler may remove a new-expression
   EXPECT_GT(allocation_count, before);
   ::operator delete(memory);
 }
@@ -92,7 +92,7 @@ TEST_P(Allocation, ADecodingStepAllocatesNothing) {
   }
 }
 
-// The weights of other heads of the layer are not stored, not even during the pass.
+// Only the weights of the selected heads are stored, even during the pass.
 TEST_P(Allocation, CapturedWeightsAreTheOnlyOnesStored) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::unique_ptr<Network> model = testing::tiny_model(GetParam());

@@ -1,5 +1,5 @@
-// Inference in bf16: near f32, the same bits for any threads, batch and use of the cache, on every path; a
-// cache of half the size.
+// Inference in bf16: results close to f32, and the same bits for any threads and batch, with the cache, and
+// on every code path. The key/value cache has half the size.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,7 +74,8 @@ TEST_P(Bf16Inference, IsNearF32AndKeepsTheBitRule) {
   });
 }
 
-// Models loaded from weights in bf16 and from the same weights widened compute the same.
+// A model loaded from bf16 weights gives the same results as a model loaded from these weights converted to
+// f32.
 TEST_P(Bf16Inference, RoundsStoredWeightsOnce) {
   kernels::set_bf16_path(Bf16Path::emulated);
   for (const std::string& name : testing::tiny_model_names()) {
@@ -117,7 +118,7 @@ TEST_P(Bf16Inference, TheCacheHasHalfTheSize) {
   EXPECT_EQ(model->cache_shape().page_bytes() * 2, plain->cache_shape().page_bytes());
 }
 
-// Weights that a probe sees belong to the rounded queries and keys. Observing changes no bit.
+// Counts the attention weights that it receives, and checks that each row sums to 1.
 class WeightProbe : public Probe {
  public:
   bool wants(std::string_view point) override { return point.ends_with(".weights"); }

@@ -1,4 +1,5 @@
-// The networks without self-attention as whole models: the bit rule, learning, attention weights, errors.
+// The networks without self-attention as whole models: bit-identical results, learning, attention weights,
+// errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -142,7 +143,8 @@ TEST(SequenceModel, ClassifiersAndTaggers) {
       }
 }
 
-// attend's capture gets one head whose rows sum to 1; ablating it changes the logits.
+// The attention of the decoder is captured as one head whose rows sum to 1. Ablation of the head changes the
+// logits.
 TEST(SequenceModel, AttentionOfTheDecoderIsObserved) {
   for (const char* attention : {"additive", "multiplicative"}) {
     Json config = base("rnn-search", "RnnSearchForConditionalGeneration");

@@ -1,5 +1,5 @@
-// The padding row of an embedding: it gets no gradient, the others get all of theirs, and the gradient of the
-// output stays readable under Tape::Options::keep.
+// The padding row of an embedding gets no gradient; other rows get their whole gradient. With
+// Tape::Options::keep, the gradient of the output stays readable.
 #include "ops/embedding.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct PaddedGradients {
   std::vector<float> table, out;
 };
 
-// dL/d out [token, feature] = token + 1.
+// Run the backward pass with the gradient token + 1 for all features of output row `token`.
 PaddedGradients gradients(std::int32_t padding, bool keep) {
   ThreadPool pool(1);
   Arena arena;
@@ -41,7 +41,8 @@ PaddedGradients gradients(std::int32_t padding, bool keep) {
   return result;
 }
 
-// Return the gradients of rows 0 to 3: twice the sum of (token + 1) over the tokens with this id.
+// Return rows 0 to 3 of a gradient: row i has the value each[i] in every feature. The expected value is 2 · Σ
+// (token + 1) over the tokens with id i.
 std::vector<float> rows(std::vector<float> each) {
   std::vector<float> all;
   for (const float row : each) all.insert(all.end(), kFeatures, row);

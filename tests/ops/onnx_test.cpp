@@ -86,8 +86,8 @@ TEST_P(Onnx, Norms) {
     }
 }
 
-// [batch, heads, tokens, size] is rotated as batch × heads × tokens rows of one head, [batch, tokens,
-// features] as rows of several heads. A cache per batch and token is a table with one row for each.
+// An input [batch, heads, tokens, size] is rotated as rows with one head, an input [batch, tokens, features]
+// as rows with several heads. Without position ids, the table has one row for each batch and token.
 TEST_P(Onnx, RotaryPositions) {
   for (const char* name :
        {"rotary_embedding", "rotary_embedding_3d_input", "rotary_embedding_no_position_ids",

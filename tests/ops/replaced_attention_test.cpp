@@ -1,5 +1,5 @@
-// Gradients of attention whose weights a probe changes, compared with a reference in double: grouped heads, a
-// causal mask, a cap, a trainable bias, several sequences.
+// Gradients of attention whose weights a probe changes, compared with a reference implementation in double:
+// grouped heads, a causal mask, softcap, a trainable bias, several sequences.
 #include <gtest/gtest.h>
 
 #include "ops/attention.h"

@@ -32,7 +32,7 @@ class TapeObserverTest : public ::testing::Test {
       weight->set_trainable(true);
     }
   }
-  // Return which of early, late and unused are final.
+  // Return whether the weights early_, late_ and unused_ are final, in this order.
   std::vector<bool> final_weights(const TapeObserver& observer) const {
     return {observer.is_final(early_), observer.is_final(late_), observer.is_final(unused_)};
   }
@@ -73,7 +73,8 @@ TEST_F(TapeObserverTest, AWeightIsFinalAfterTheFirstNodeThatUsesIt) {
   EXPECT_TRUE(refused);
 }
 
-// The nodes of a checkpointed layer are recorded and run a second time: its weights are final after that.
+// The nodes of a checkpointed layer are recorded and run a second time. The weights of the layer are final
+// after the second run.
 TEST_F(TapeObserverTest, ACheckpointedLayerIsFinalAfterItsSecondComputation) {
   tape_.begin({.record = true, .checkpoint = true});
   Observer observer;
@@ -91,7 +92,8 @@ TEST_F(TapeObserverTest, ACheckpointedLayerIsFinalAfterItsSecondComputation) {
   Flags after;
   observer.between = [&] { after.push_back({observer.is_final(early_), observer.is_final(late_)}); };
   tape_.backward(hidden);
-  // Of each layer: before two operations, after their two nodes, after the layer.
+  // For each layer, the observer is called before each of two operations, after each of two nodes, and after
+  // the layer.
   ASSERT_EQ(after.size(), 10u);
   for (std::size_t i = 0; i < after.size(); ++i)
     EXPECT_EQ(after[i], (std::vector<bool>{i == 9, i >= 4})) << i;

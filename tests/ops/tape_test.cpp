@@ -62,7 +62,7 @@ TEST(Tape, GradientsTakeTheMemoryThatValuesLeave) {
   EXPECT_GT(kept.arena.capacity(), kept.forward_bytes * 3 / 2);
 }
 
-// The gradient of the last branch is that of the output, 1; gradients of earlier branches are larger.
+// The gradients of the output and of the last branch are 1; gradients of earlier branches are different.
 TEST(Tape, KeepLeavesEveryGradientReadable) {
   const Chain kept(true);
   for (const float g : numbers(kept.out->gradient)) ASSERT_EQ(g, 1.0f);

@@ -44,7 +44,7 @@ class TorchAttention : public ::testing::TestWithParam<std::string> {
                     "weight " + std::to_string(which));
   }
 
-  // Set the mask, bias or causal order that the golden has for `queries` and `length` keys.
+  // Set the mask, bias or causal order of the golden file for `queries` queries and `length` keys.
   void set_mask(ops::AttentionOptions& options, std::int64_t queries, std::int64_t length) {
     if (!golden_.has("in.attn_mask")) return;
     const Tensor mask = golden_.tensor("in.attn_mask");

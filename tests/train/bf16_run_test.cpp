@@ -1,5 +1,5 @@
-// Training with bf16 operands: losses near those of f32, the same bits for any number of threads and after a
-// resume, f32 weights in checkpoints.
+// Training with bf16 operands: losses close to the f32 losses, f32 weights in checkpoints, and the same bits
+// for any number of threads and after a resume.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ TrainerOptions bf16_options(Precision precision, std::int64_t accumulate = 1) {
 class Bf16Training : public ::testing::Test {
  protected:
   void TearDown() override { kernels::reset_bf16_path(); }
-  // Return all paths of this machine, and the emulation, which gives the bits of AMX.
+  // Return all bf16 code paths of this machine, and the emulation, which gives the same bits as AMX.
   static std::vector<Bf16Path> paths() {
     std::vector<Bf16Path> all = kernels::bf16_paths();
     all.push_back(Bf16Path::emulated);
@@ -86,7 +86,7 @@ TEST_F(Bf16Training, EmulationHasTheBitsOfAmx) {
   EXPECT_TRUE(same_training(amx, bf16_trained(options, 4)));
 }
 
-// The first loss differs by the rounding of the operands only, and training reaches the same loss.
+// The first loss differs only by the rounding of the operands, and training reaches the same loss.
 TEST_F(Bf16Training, ReachesTheLossOfF32) {
   for (const Bf16Path path : paths()) {
     kernels::set_bf16_path(path);
@@ -119,7 +119,7 @@ TEST_F(Bf16Run, ResumesWithTheSameBits) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(weights("whole"), weights("parts"));
   EXPECT_NE(state("whole")["isa"].get<std::string>().find(" with "), std::string::npos);
-  // The checkpoint holds the f32 weights, of which some are not representable in bf16.
+  // The checkpoint contains the f32 weights. Some of them are not representable in bf16.
   const auto file = formats::SafetensorsFile::open(folder / "whole/latest/model.safetensors");
   bool more = false;
   for (const formats::TensorEntry& entry : file->entries()) {

@@ -78,8 +78,8 @@ void expect_same_bits(const CheckpointTrained& plain, const CheckpointTrained& c
       0);
 }
 
-// Dropout is drawn again: the masks of the second pass are those of the first. Control: other draws (another
-// seed) give other losses.
+// The backward pass recomputes layers with the dropout masks of the forward pass. Control: another seed gives
+// other losses.
 TEST(Checkpointing, SameBitsAndHalfTheMemory) {
   for (const char* norm : {"pre", "post"}) {
     TransformerConfig config = sizes();
@@ -95,7 +95,7 @@ TEST(Checkpointing, SameBitsAndHalfTheMemory) {
   }
 }
 
-// If a layer has no trained weights, gradients pass through it, or end above it.
+// Gradients pass through a frozen layer of the decoder, and are not computed for a frozen encoder.
 TEST(Checkpointing, SameBitsWithFrozenLayers) {
   const std::vector<std::string> encoder{"encoder.*", "*embed*"}, middle{"decoder.layers.1.*"};
   for (const auto& frozen : {encoder, middle}) {
@@ -113,7 +113,8 @@ bool peak_restarted() {
   return file.good();
 }
 
-// Compare the memory that --dry-run reports with the growth of the process during training.
+// Compare the memory of activations, gradients and the optimiser's state with the growth of the process in a
+// step.
 void expect_reported_memory() {
   constexpr double kMiB = 1024.0 * 1024.0;
   TransformerConfig config = sizes();
@@ -142,9 +143,8 @@ void expect_reported_memory() {
   }
 }
 
-// The memory that --dry-run reports (activations, gradients and the optimiser's state) is within 10 % of the
-// growth of the process during training. Measured in a new process, because memory that earlier tests have
-// freed would be used again without growing the process.
+// The memory of activations, gradients and the optimiser's state is within 10 % of the growth of the process.
+// The test uses a new process, because a process that reuses freed memory does not grow.
 TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
   if (!peak_restarted()) GTEST_SKIP() << "this kernel does not start a new peak";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -158,7 +158,8 @@ TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
 
 class CheckpointedRun : public RunCase {};
 
-// The key may change between start and resume; packed weights of validations are not reused after a step.
+// training.gradient_checkpointing may change between start and resume. Packed weights of validations are not
+// reused after a step.
 TEST_F(CheckpointedRun, ResumesWithAndWithout) {
   const auto to = [](const char* run) { return std::string("output.folder=") + run; };
   ASSERT_EQ(train({"--set", to("plain")}).exit_code, 0);

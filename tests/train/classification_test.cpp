@@ -250,7 +250,7 @@ TEST_F(Classifying, ClassWeightsChangeTheLoss) {
   EXPECT_NE(plain.loss, balanced.loss);
   EXPECT_EQ(plain.target_tokens, balanced.target_tokens);
   EXPECT_NE(plain.weight, balanced.weight);
-  // Weights of an override replace the computed ones of the run file.
+  // Weights that an override sets replace the weights computed for labels.balance.
   const std::string file = file_content(folder / "run.toml");
   fs::remove(folder / "run.toml");
   regard::testing::write_file(folder.path(), "run.toml", file + "[labels]\nbalance = true\n");
@@ -280,8 +280,8 @@ TEST_F(Classifying, ANumberIsLearnt) {
   EXPECT_EQ(read_json((folder / "run/latest/config.json").string())["problem_type"], "regression");
 }
 
-// With the head set to zero, all predictions are equal until the second step: the learning rate of the first
-// step of a warm-up is 0.
+// The weights of the head are set to zero, and the first step of a warm-up has learning rate 0. Therefore,
+// all predictions are equal until the second step.
 TEST_F(Classifying, AnyNumberIsBetterThanTheCorrelationOfConstants) {
   std::string rows;
   for (int i = 0; i < 40; ++i)
@@ -358,7 +358,6 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRows{"one\thigh\n", {"labels.until=:", "labels.problem_type=regression"}, "has no effect"},
         WrongRows{"", {}, "no data is left to validate on"}));
 
-// Lines of the form "LABEL TEXT", with labels that end at `labels.until`, as in the TREC questions.
 TEST_F(Classifying, RowsWithoutAUsableLabelAreSkippedIfAsked) {
   regard::testing::write_file(folder.path(), "train.tsv", "one\tlow\ntwo\t\nsix\thigh\nfive \thigh\n");
   ASSERT_EQ(train({"--dry-run"}).exit_code, 3);
@@ -370,6 +369,8 @@ TEST_F(Classifying, RowsWithoutAUsableLabelAreSkippedIfAsked) {
   EXPECT_NE((result.out + result.err).find("train.tsv:2"), std::string::npos) << result.out;
 }
 
+// Lines of the form "LABEL TEXT" (TREC questions). `labels.until` ends the label, so "NUM:date" has the label
+// "NUM".
 TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   regard::testing::write_file(folder.path(), "lines.txt",
                               "NUM:date when was it ?\nNUM:count how many ?\nHUM:ind who is it ?\n");
@@ -380,7 +381,8 @@ TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   EXPECT_EQ(context.model->config()["id2label"], (Json{{"0", "HUM"}, {"1", "NUM"}}));
 }
 
-// Otherwise the packed weights of the validation and the activations of the step would be in memory together.
+// If the activations were not freed, they would be in memory together with the packed weights of the
+// validation.
 TEST_F(Classifying, ValidationFreesTheActivationsOfTheStepBefore) {
   ThreadPool pool(1);
   TrainingContext context(config(), pool);

@@ -101,7 +101,7 @@ TEST_F(Embedding, StepsEqualSentenceTransformers) {
     EXPECT_EQ(step.target_tokens, 4) << name;
     EXPECT_NEAR(step.loss, golden.tensor("loss").f32()[0], 1e-5) << name;
     expect_gradients(*context.model, golden);
-    // The loss of a validation with the same rows in one micro-batch is the same.
+    // A validation with the same rows in one micro-batch has the same loss.
     Arena arena;
     ValidationReport report;
     context.task->validate(*context.model, {pool, arena}, report);
@@ -121,7 +121,7 @@ TEST_F(Embedding, LearnsAndOpensAsASentenceTransformersFolder) {
             "sentence_transformers.models.Normalize");
   EXPECT_EQ(read_json((latest / "1_Pooling/config.json").string())["pooling_mode_mean_tokens"], true);
   EXPECT_EQ(read_json((latest / "sentence_bert_config.json").string())["max_seq_length"], 12);
-  // `regard evaluate` computes for the folder the same scores as the last validation.
+  // `regard evaluate` on this folder gives the same scores as the last validation.
   const ProgramResult evaluated =
       run_program({"evaluate", "run", "valid.tsv", "--columns", "1,2", "--json", "-q"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
@@ -168,7 +168,8 @@ TEST_F(Embedding, NumbersAndTripletsAreLearnt) {
   EXPECT_GT(last_validation("cosine")["spearman"], 0.9);
 }
 
-// Vectors of TripletLoss with Euclidean distances may have any length.
+// With TripletLoss (Euclidean distances), vectors may have any length, but validation compares cosines like
+// `regard evaluate`.
 TEST_F(Embedding, ValidationComparesCosines) {
   regard::testing::write_file(folder.path(), "train.tsv", rows(1, 60, true));
   regard::testing::write_file(folder.path(), "valid.tsv", rows(2, 40, true));

@@ -35,7 +35,7 @@ TEST_F(EncodedCorporaTest, PiecesOfATextGiveTheIdsOfTheWhole) {
   EXPECT_TRUE(ids == encode_stream(*trained.target, text, pool_));
 }
 
-// Ids, texts and fingerprint from a cache equal those from the files. A damaged cache is written again.
+// The cache gives the same ids, texts and fingerprint as the files. A damaged cache is written again.
 TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
   write_numbered_pairs(500);
   RunConfig config = translation();

@@ -57,7 +57,7 @@ TEST(LayerRates, FallWithDepthBelowTheHead) {
   EXPECT_TRUE(layer_rates(names.all, names.all, 1.0).empty());
   const std::vector<double> rates = layer_rates(names.all, names.all, 0.5);
   EXPECT_EQ(rates, (std::vector<double>{0.0625, 0.125, 0.25, 0.5, 1.0, 0.5}));
-  // The number of layers is that of the whole model, even if only a part is trained.
+  // The number of layers is counted in the whole model, even if only a part is trained.
   const std::vector<Parameter*> part{names.all[1]};
   EXPECT_EQ(layer_rates(names.all, part, 0.5), (std::vector<double>{0.125}));
 }

@@ -12,7 +12,7 @@ struct MalformedCase {
 
 class MalformedRows : public RunCase, public ::testing::WithParamInterface<MalformedCase> {
  protected:
-  // Read the data, of which one row is malformed, and return the output of a dry run.
+  // Read data with one malformed row, and return the output of a dry run.
   ProgramResult read(const std::string& settings) {
     const MalformedCase& one = GetParam();
     for (const char* name : {"run.toml", one.file}) fs::remove(folder / name);

@@ -1,4 +1,4 @@
-// Families of new models from their sizes: each is trained, resumed with the same bits, and reloaded.
+// New models of each family: each is trained, resumed with the same bits, and reloaded.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
                       FamilyCase{"classification", "roberta", "RobertaForSequenceClassification", kLabels}),
     [](const auto& one) { return std::string(one.param.family); });
 
-// T5 has transformers' initial deviations, which attention without scaled scores needs.
+// The initial standard deviations of T5 equal those in transformers. T5 needs them because its attention does
+// not scale scores.
 TEST(NewT5, HasTheDeviationsOfTransformers) {
   RunConfig config;
   TransformerConfig& sizes = config.model.transformer;

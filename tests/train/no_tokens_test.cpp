@@ -10,7 +10,7 @@ namespace {
 
 class NoTokens : public RunCase {
  protected:
-  // The tokenizer knows the characters "a" and "b".
+  // Write the data, the run file and a tokenizer whose only characters are "a" and "b".
   void write(const std::string& task, const std::string& train, const std::string& valid,
              const std::string& more) {
     regard::testing::write_file(folder.path(), "ab.json", R"({"version": "1.0", "added_tokens": [

@@ -49,7 +49,7 @@ struct GoldenCase {
 const std::vector<GoldenCase>& golden_cases() {
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
-    all.reserve(16);  // the references below stay valid
+    all.reserve(16);  // prevents reallocation, so references to elements stay valid
     const auto add = [&all](const char* golden, double learning_rate, const char* method) -> GoldenCase& {
       all.push_back({.golden = golden, .learning_rate = learning_rate, .options = {}});
       all.back().options.method = method;
@@ -58,7 +58,7 @@ const std::vector<GoldenCase>& golden_cases() {
     };
     GoldenCase& adamw = add("optim-adamw", 0.01, "adamw");
     adamw.options.weight_decay = 0.01;
-    adamw.options.decay_all = false;  // the golden's two groups: weight decay for matrices, none for vectors
+    adamw.options.decay_all = false;  // as in the golden file: weight decay for matrices, none for vectors
     adamw.state = {{"first", "exp_avg"}, {"second", "exp_avg_sq"}};
     GoldenCase& adam = add("optim-adam", 0.005, "adam");
     adam.options.beta2 = 0.98, adam.options.epsilon = 1e-9;
@@ -103,7 +103,8 @@ TEST_P(Golden, FollowsTheReferenceForTwentySteps) {
   const auto file =
       formats::SafetensorsFile::open(testing::golden(std::string(golden.golden) + "/golden.safetensors"));
   const bool muon = golden.options.method == "muon";
-  // PyTorch computes Muon's iteration in bfloat16; the golden has the same rule in float64.
+  // PyTorch computes Muon's iteration in bfloat16. "param_exact" in the golden file is the same rule in
+  // float64.
   const std::string expected_name = muon ? "param_exact." : "param.";
   ThreadPool pool(2);
   std::vector<std::unique_ptr<Parameter>> owned;
@@ -252,7 +253,7 @@ TEST_P(Method, RestoredStateContinues) {
                       ErrorKind::bad_file, "does not match the model");
 }
 
-// Weights whose gradients are 0 stay finite, also where weights with other gradients share a row or column.
+// Weights whose gradients are 0 stay finite, even if another weight in the same row or column has a gradient.
 TEST_P(Method, ZeroGradientsKeepWeightsFinite) {
   ThreadPool pool(1);
   const auto matrix = optimised_parameter("layers.0.w", Tensor::of(Shape{2, 2}, {1, 2, 3, 4}));

@@ -109,7 +109,7 @@ TEST_F(Report, TheLogSaysWhatWroteItAndWhen) {
   EXPECT_NE(headers[0]["run"]["settings"], headers[1]["run"]["settings"]);
 }
 
-// The first step of a dry run equals that of training: the same batches, loss and gradient.
+// The first step of a dry run and of training have the same batches, loss and gradient.
 TEST_F(Report, TheDryRunShowsTheFirstStep) {
   const std::vector<std::string> each{"--set", "output.log_every_steps=1", "--set", "training.max_steps=1"};
   std::vector<std::string> dry = each;

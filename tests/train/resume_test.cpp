@@ -109,8 +109,8 @@ TEST_F(Resume, DecodingSettingsOfValidationMayChange) {
   EXPECT_EQ(state("run", "latest")["validated"].size(), 2u);
 }
 
-// The first resume ends at once and writes no checkpoint, so the second one reads a checkpoint whose best
-// value is a loss.
+// The first resume runs no step and writes no checkpoint. The second resume therefore reads a checkpoint
+// whose best value is a loss.
 TEST_F(Resume, AnotherMetricIsNotComparedWithTheOldOneAfterAResumeWithoutSteps) {
   ASSERT_EQ(train({"--set", "training.max_steps=20", "--set", "training.average_last=0", "--set",
                    "validation.metrics=[\"loss\", \"chrf\"]", "--set", "validation.best=loss"})
@@ -153,7 +153,7 @@ TEST(Validator, ANumberIsBetterThanNaN) {
   }
 }
 
-// The average needs the checkpoints of the last validations, not those between them.
+// The average needs only the checkpoints of the last validations. The other checkpoints are removed.
 TEST_F(Resume, OnlyTheCheckpointsOfTheAverageAreKept) {
   ASSERT_EQ(train({"--set", "output.keep=1", "--set", "output.checkpoint_every_steps=1"}).exit_code, 0);
   const std::vector<std::int64_t> validated = state("run")["validated"];
@@ -207,9 +207,8 @@ TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   EXPECT_EQ(weights("long", "checkpoints/30"), weights("run", "checkpoints/30"));
 }
 
-// Here the averaged weights (checkpoint 41) are better than every checkpoint of training. A resumed run
-// discards the average. Its best checkpoint is that of an uninterrupted run, and its own checkpoint 41 must
-// not be confused with the average of the same number.
+// The average (checkpoint 41) is better than every checkpoint of training. A resumed run discards it, and has
+// the same best checkpoint as an uninterrupted run.
 TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   const Arguments rough{"--set", "training.schedule=constant", "--set", "training.learning_rate=0.08",
                         "--set", "validation.every_steps=4",   "--set", "output.checkpoint_every_steps=1",
@@ -237,7 +236,7 @@ TEST_F(Resume, HangupSavesAsTerminationDoes) {
   EXPECT_GT(state("run")["step"], 0);
 }
 
-// A signal before there is anything to save ends the program at once and leaves no files.
+// A signal during the training of the tokenizer ends the program within seconds and leaves no run folder.
 TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
   std::string text;
   for (std::int64_t i = 0; i < 400000; ++i) text += "word" + std::to_string(i * 7919 % 1000003) + "\n";
@@ -295,7 +294,7 @@ TEST_F(Resume, ARunWithOnlyRunTomlGetsTheWordsOfTheSources) {
   EXPECT_EQ(file_content(folder / "killed/source_words.tsv"), file_content(folder / "run/source_words.tsv"));
 }
 
-// run.toml is UTF-8, so a run with such a path could not be resumed.
+// run.toml must be UTF-8. A run whose path is not UTF-8 could not be resumed.
 TEST_F(Resume, APathThatIsNotUtf8IsRefused) {
   const ProgramResult result = train({"--set", "output.folder=m\xE9t", "--set", "training.max_steps=2"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
@@ -331,7 +330,7 @@ TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
   EXPECT_EQ(third.exit_code, 0) << third.err;
 }
 
-// A run can start in an existing empty folder, or in one that a crash left without a run.
+// A run can start in an empty folder, or in a folder without a run after a crash.
 TEST_F(Resume, AnEmptyFolderIsAPlaceToBegin) {
   for (const Arguments& arguments : {Arguments{}, Arguments{"--resume"}}) {
     fs::create_directories(folder / "run/checkpoints");

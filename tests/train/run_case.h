@@ -39,8 +39,8 @@ class RunCase : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return regard::testing::run_interrupted(arguments, folder.path(), {signal, after}).exit_code;
   }
-  // Start the program, wait until `file` has grown plus 300 ms, and send `signal`. Return its exit code, or
-  // −signal if a signal ended it.
+  // Start the program, wait until `file` has grown, wait another 300 ms, and send `signal`. Return the exit
+  // code, or −signal if a signal ended the program.
   int train_until(const std::vector<std::string>& more, const fs::path& file, int signal) {
     std::error_code ignored;
     const std::uintmax_t before = fs::exists(folder / file) ? fs::file_size(folder / file) : 0;
@@ -84,9 +84,8 @@ class RunCase : public ::testing::Test {
       if (line.contains("validation")) last = line["validation"];
     return last;
   }
-  // Write second.tsv: the rows of train.tsv, each with the text of the next row. Then expect that a run of
-  // both tables without the second one (weight 0) has the weights of a run of train.tsv, and that other runs
-  // have not.
+  // Write second.tsv: the rows of train.tsv, each with the text of the next row. Expect that a run of both
+  // tables has the weights of a run of train.tsv only if second.tsv has weight 0.
   void expect_weighted_tables(const std::vector<std::string>& settings) {
     std::vector<std::string> paths, texts;
     std::istringstream rows(file_content(folder / "train.tsv"));

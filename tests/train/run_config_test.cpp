@@ -326,7 +326,7 @@ TEST(UnusedKeys, TheLongestSoundOfAFolderCanBeSet) {
   EXPECT_EQ(config.sound.seconds, 60);
 }
 
-// Caches are written beside the run folder, not into it.
+// A final slash is removed from the run folder, because caches are written next to the folder, not inside it.
 TEST(RunPaths, HaveNoLastSlash) {
   EXPECT_EQ(parse_run(kMinimal, "/r/run.toml", {"output.folder=/r/x/"}).output.folder, "/r/x");
 }

@@ -1,4 +1,4 @@
-// Training runs, called as by a user: started, stopped, killed, resumed, rejected.
+// Training runs of the program: start, stop, kill, resume and rejection.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -33,7 +33,7 @@ TEST_F(Run, LeavesWhatItShould) {
     if (first == 0) first = line["loss"];
     last = line["loss"];
   }
-  EXPECT_EQ(validations, 5);  // at steps 10, 20, 30 and 40, and of the average
+  EXPECT_EQ(validations, 5);  // four validations (steps 10, 20, 30 and 40) and one of the average
   EXPECT_EQ(averaged, 1);
   EXPECT_LT(last, 0.8 * first);
 }

@@ -17,7 +17,7 @@ namespace {
 
 using regard::testing::Golden;
 
-// Return row `row` of a golden's padded features as [frames, bins].
+// Return row `row` of the golden file's padded features as [frames, bins].
 Tensor features_of(const Tensor& all, std::int64_t row, bool bins_first) {
   const std::int64_t rank = all.shape().rank(), a = all.shape()[1], b = rank == 2 ? 1 : all.shape()[2];
   Tensor one = bins_first ? Tensor::empty({b, a}) : Tensor::empty({a, b});
@@ -335,7 +335,7 @@ bins = 32)",
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
-// CTC: the loss of a batch is transformers' with the reduction "sum".
+// The CTC loss of a batch equals the loss in transformers with the reduction "sum".
 TEST_F(SoundRun, CtcLossIsThatOfTransformers) {
   write_tones(folder.path(), "train", 2, 1);
   RunConfig config;

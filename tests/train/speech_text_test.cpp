@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// The names of special tokens are those of tokenizer_config.json, as in transcription.
+// The special tokens have the names in tokenizer_config.json.
 TEST(CtcCharacters, HaveTheSpecialTokensOfTheFolder) {
   const regard::testing::TemporaryFolder folder;
   regard::testing::write_file(folder.path(), "vocab.json",

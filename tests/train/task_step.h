@@ -33,7 +33,7 @@ inline void write_without_dropout(const std::string& name, const std::filesystem
   regard::testing::write_file(to, "config.json", config.dump());
 }
 
-// Return the golden's padded inputs as a batch without labels.
+// Return the padded inputs of the golden file as a batch without labels.
 inline Batch batch_of(const regard::testing::Golden& golden) {
   Batch batch;
   const Tensor ids = golden.tensor("input_ids");
@@ -51,7 +51,7 @@ inline Batch batch_of(const regard::testing::Golden& golden) {
   return batch;
 }
 
-// Add the labels of the golden's tokens that are not padding.
+// Add the labels of all tokens of the golden file except padding.
 inline void add_token_labels(const regard::testing::Golden& golden, Batch& batch) {
   const Tensor labels = golden.tensor("labels");
   for (std::int64_t i = 0; i < labels.elements(); ++i)
@@ -90,7 +90,7 @@ inline void expect_step(const Objective& task, Network& model, const regard::tes
   expect_gradients(model, golden);
 }
 
-// The same comparison for the model in tests/data/FOLDER/NAME and its golden file.
+// Compare loss and gradients of the model in tests/data/FOLDER/NAME with its golden file.
 inline void expect_step(const Objective& task, const std::string& folder, const std::string& name,
                         const Batch& batch) {
   const auto model = load_model(formats::ModelFolder::open(regard::testing::golden(folder + "/" + name)));

@@ -1,5 +1,5 @@
 // The tasks "token-classification" and "masked-language-model": steps equal to transformers', alignment of
-// words, masks, runs, wrong data. Run files printed by `regard train --new`.
+// words, masks, runs and wrong data. Also the run files that `regard train --new` prints.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Return sentences of number words. The label of a word tells whether the number is odd.
+// Return sentences of number words. The label of each word is ODD or EVEN.
 std::string tagged(std::uint64_t seed, std::size_t count) {
   const std::vector<std::string> words{"one", "two", "three", "four", "five", "six"};
   RandomStream random({seed, 0, 0});
@@ -310,7 +310,8 @@ TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
           R"({"data": [{"title": "t", "paragraphs": [{"context": "anna has two apples", "qas": [{"id": "1",
               "question": "how many ?", "answers": [{"text": "two", "answer_start": 9}]}]}]}]})");
     }
-    // The first column names sounds for the tasks of sound: half a second of silence, 16-bit PCM at 16 kHz.
+    // For tasks of sound, each text in the first column is the name of a file: half a second of silence,
+    // 16-bit PCM at 16 kHz.
     const std::string wav =
         std::string(
             "RIFF\xA4\x3E\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3E\0\0\0\x7D\0\0\2\0\x10\0data\x80\x3E\0\0",

@@ -112,8 +112,8 @@ StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float
   return result;
 }
 
-// The loss is the mean over all tokens of the step, and draws of dropout depend on the sequence's index in
-// the step, so dividing a batch into micro-batches changes results only by rounding.
+// The loss is the mean over all tokens of the step, and dropout depends on the index of the sequence in the
+// step. Therefore, dividing a batch into micro-batches changes results only by rounding.
 TEST(Trainer, AccumulationEqualsOneLargeBatch) {
   std::vector<float> whole, parts;
   const StepResult large = one_step(1, 12, whole);
@@ -142,8 +142,8 @@ TEST(Trainer, LearnsToCopy) {
   EXPECT_LT(last, 1.0);
 }
 
-// A step that is interrupted after any of its operations changes nothing: the next step is that of a trainer
-// that was never interrupted.
+// A step that is interrupted after any of its operations changes nothing. The next step has the same result
+// as in a trainer that was never interrupted.
 TEST(Trainer, AnAbandonedStepChangesNothing) {
   const data::PairStore pairs = tiny_pairs();
   const auto trained = [&](bool interrupted, int& calls) {

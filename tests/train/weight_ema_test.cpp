@@ -55,7 +55,7 @@ TEST(WeightEma, AveragesAreTorchs) {
   }
 }
 
-// A checkpoint has the averages as the model's weights, and the weights beside them.
+// A checkpoint contains the averages as the model's weights, and the trained weights as additional tensors.
 TEST(WeightEma, RestoresWeightsAndAverages) {
   ThreadPool pool(1);
   Weights weights, other;

@@ -148,7 +148,7 @@ TEST_F(WeightedStreams, EndWhereTheFilesEnd) {
   RunConfig records = config(".tsv");
   records.data.columns = {"1"};
   EXPECT_EQ(load_again(records).ends,
-            (std::vector<std::size_t>{6, 8, 11}));  // an end token after each record
+            (std::vector<std::size_t>{6, 8, 11}));  // with an end token after each record
 }
 
 TEST_F(WeightedStreams, OfRunningTextNeedAValidationFile) {
@@ -159,12 +159,12 @@ TEST_F(WeightedStreams, OfRunningTextNeedAValidationFile) {
   EXPECT_REGARD_ERROR(check_run(run), ErrorKind::usage, "'data.weights' needs 'data.valid'");
 }
 
-// A task with two training files that have the same texts with other labels, so that the tokenizers and the
-// labels are the same if only the first one is used.
+// A task with two training files that have the same texts with different labels. Tokenizers and label names
+// are then the same with only the first file.
 struct WeightedTask {
   const char* name;
   const char* task;
-  const char* file;           // "a" and "b" are put before it
+  const char* file;           // end of the names of both files: "a" + file, "b" + file
   std::string a, b;           // content of the files
   const char* columns;        // further lines of [data]
   const char* sections = "";  // further sections

@@ -120,7 +120,8 @@ metrics = ["loss"]
 )" + model);
 }
 
-// Encoders of transformers have other names, and tables of positions and types beside that of the tokens.
+// The parameters of transformers' encoders have other names, and there are also embeddings of positions and
+// token types.
 TEST_F(WordEmbedding, EveryFamilyOfEncodersTakesVectors) {
   for (const std::string family : {"bert", "roberta", "cnn"}) {
     write_classifier(folder.path(),

@@ -1,6 +1,9 @@
-// Wrong run files and data files: each gives a message with its place, and nothing is written. The cases are
-// in tests/data/wrong-runs/cases.jsonl: changes of the run file of a task there ("replace"), files beside it
-// ("files": content, {"hex": bytes}, "DIR" or null for none), and the message ("says").
+// Invalid run files and data files: each gives a message with its location, and nothing is written. Each line
+// of tests/data/wrong-runs/cases.jsonl is a case:
+// - "task": folder with a valid run;
+// - "replace": changes of its run file;
+// - "files": other files, as content, {"hex": bytes}, "DIR" (create a folder) or null (remove the file);
+// - "says": the expected message.
 #include <fstream>
 #include <set>
 

@@ -1,5 +1,5 @@
-// Optimisers with one kernel call per weight, whose state tensors have the shape of the weight. The
-// arithmetic is that of torch.optim.
+// Optimisers with one kernel call per weight and the arithmetic of torch.optim. Their state tensors have the
+// shape of the weight.
 #pragma once
 
 #include "train/optimizers/optimizer.h"

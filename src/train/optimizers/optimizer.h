@@ -116,8 +116,8 @@ class Optimizer {
   std::int64_t steps_ = 0;
 };
 
-// Return an optimiser of the method options.method; throws usage if it is unknown. The arguments are those of
-// Optimizer's constructor.
+// Return an optimiser of the method options.method. Throws usage if the method is unknown. See the
+// constructor of Optimizer for the arguments.
 std::unique_ptr<Optimizer> make_optimizer(std::span<Parameter* const> parameters,
                                           const OptimizerOptions& options,
                                           std::span<const double> rate_factors = {});

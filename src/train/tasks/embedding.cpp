@@ -326,7 +326,8 @@ void EmbeddingTask::validate(Network& model, const PassResources& resources, Val
   PredictionPass pass(model, resources);
   for (const Examples& texts : valid_.columns) columns.push_back(embed(model, pass, texts));
   set_loss(mean_loss(resources, columns), report);
-  // Vectors are compared by their cosines, as with the checkpoint.
+  // Scale vectors to length 1, because the metrics compare cosines, as the saved folder does
+  // (similarity_fn_name).
   if (!config_.embedding.normalize && !compares_cosines(config_.embedding))
     for (Tensor& column : columns) normalize_in_place(resources, column);
   if (kind_ == EmbeddingLoss::cosine)

@@ -11,9 +11,9 @@ namespace regard::train {
 
 const TaskTraits& language_model_traits();
 
-// Return the generation_config.json of a folder; if it does not exist, the ids of special tokens in
-// config.json; if there are none, null. The result is saved in checkpoints, so that generation ends at the
-// folder's end tokens.
+// Return the generation_config.json of a folder. If the file does not exist, return the ids of special tokens
+// in config.json, or null if there are none. The result is saved in checkpoints, so that generation ends at
+// the folder's end tokens.
 Json generation_of_folder(const formats::ModelFolder& folder);
 // Return the end tokens that a generation_config.json lists.
 std::vector<std::int32_t> end_tokens_of(const Json& generation);

@@ -218,9 +218,8 @@ Var QuestionAnswering::loss_of(Tape& tape, Var logits, const Batch& batch, const
                                  kIgnoredLabel);
 }
 
-// Update the answer of a question with the best span of a window, whose logits begin at row `begin`. The
-// score of a span is the sum of the two logits. The score of "no answer" is the sum of both logits of the
-// first token (Devlin et al. 2019).
+// Update a question's answer with the best span of the window whose logits begin at row `begin`. The score of
+// a span is the sum of its two logits; "no answer" is the span of the first token (Devlin et al. 2019).
 void QuestionAnswering::search(const Tensor& logits, std::int64_t begin, const Place& place,
                                Answer& answer) const {
   const std::string& context = context_of(valid_.questions[place.question]);

@@ -115,7 +115,7 @@ void SpeechRecognition::read() {
   std::string family = config_.model.family;
   std::optional<formats::ModelFolder> folder;
   if (!config_.model.from.empty()) {
-    // A resumed run needs the folder of model.from no longer: the checkpoint has its vocabulary.
+    // A resumed run does not need the folder of model.from, because the checkpoint contains the vocabulary.
     folder = formats::ModelFolder::open(checkpoint_.empty() ? std::filesystem::path(config_.model.from)
                                                             : checkpoint_);
     family = require<std::string>(folder->config, "model_type", folder->config_file);
@@ -180,8 +180,8 @@ bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64
   return !labels.empty() && needed <= positions && std::ssize(labels) <= config_.data.max_length;
 }
 
-// Return the labels of a training example. For Whisper, half of the examples, drawn again in each epoch, have
-// timestamps.
+// Return the labels of a training example. For Whisper, an example has timestamps with probability 0.5, drawn
+// again in each epoch.
 std::vector<std::int32_t> SpeechRecognition::labels_of(const Part& part, std::size_t i,
                                                        std::uint64_t epoch) const {
   if (ctc_ != nullptr) return ctc_->encode(part.texts[i]);

@@ -1,5 +1,5 @@
-// Dry runs of the recipes for translators: they can read their data. docs/results.md has the results of the
-// recipes.
+// Dry runs of the recipes for translation models: each recipe can read its data. The results of the recipes
+// are in docs/results.md.
 #include <gtest/gtest.h>
 
 #include <filesystem>
