@@ -194,7 +194,7 @@ TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {
   }
 }
 
-// A head set to zero in either way gives the same text, in every command that generates.
+// A head set to zero by --ablate or by --intervene gives the same text, in every command that generates.
 TEST_F(StudyProgram, InterveneIsTakenByTheCommands) {
   const auto run = [&](std::vector<std::string> arguments) {
     const auto result = run_program(arguments, folder_.path(), "the fox\n");
