@@ -1,5 +1,5 @@
-// Probing of the image encoder of CLIP and SigLIP: the states are those that `regard run` returns, and the
-// accuracies are those of a classifier that is trained here.
+// Probing of the image encoder of CLIP and SigLIP: the states equal the output of `regard run`. The
+// accuracies equal the accuracies of a classifier that this test trains.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -172,7 +172,7 @@ TEST(ShownParameters, AreTheTensorsOfTheCheckpoint) {
         });
 }
 
-// The weights of a model that is quantised to int8 are those that it computes with.
+// For a model that is quantised to int8, the shown weights are the quantised weights.
 TEST(ShownParameters, OfAnInt8ModelAreItsQuantisedWeights) {
   const testing::TemporaryFolder folder;
   testing::write_text_model(folder / "gpt", "gpt");
