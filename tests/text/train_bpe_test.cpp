@@ -1,4 +1,4 @@
-// Trainers: merges equal those of the reference on synthetic corpora, and trained tokenizers are lossless.
+// Trainers find the same merges as the reference on synthetic corpora, and trained tokenizers are lossless.
 #include "text/train_bpe.h"
 
 #include <gtest/gtest.h>
