@@ -18,7 +18,7 @@ namespace {
 
 using testing::golden;
 
-// A model and two inputs of one row each; the second is also a file.
+// A model and two inputs of one row each. The second input is also written to a file.
 class OtherRun {
  public:
   OtherRun(const std::string& family, const std::string& input) : runner(golden("hf-tiny/" + family)) {
