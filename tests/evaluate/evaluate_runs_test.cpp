@@ -150,7 +150,7 @@ folder = "lm"
   EXPECT_EQ(evaluate({"lm", "valid.txt", "--context", "17"}).exit_code, 2);
 }
 
-// A text that is longer than the model's positions is an error that names its line.
+// A text that is longer than the model's positions gives an error with the line number.
 TEST_F(Evaluate, LongLinesAreNamed) {
   testing_task::write_run(folder.path());
   const ProgramResult trained = run_program(
