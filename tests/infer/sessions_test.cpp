@@ -143,8 +143,8 @@ TEST(SessionsTest, CancelInEveryState) {
   }
 }
 
-// A session that ends in a step can be cancelled by a callback of another one until its end is reported.
-// After that cancel() returns false.
+// A session that ends in a step can be cancelled by a callback of another session, until the end of the first
+// session is reported. After that, cancel() returns false.
 TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
   Room room("llama");
   const Request request = room.prompt(3, 1, 3), longer = room.prompt(3, 2, 9);
