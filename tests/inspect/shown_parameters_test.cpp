@@ -1,5 +1,5 @@
-// The parameters of the shown heads: they equal the tensors of the checkpoint, and with them the model's own
-// queries, values and outputs are computed from the layer's input.
+// The parameters of the shown heads equal the tensors of the checkpoint. With them, the model's own queries,
+// values and outputs are computed from the layer's input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
