@@ -31,7 +31,7 @@ TEST(Interventions, AttendShowsThePassUnderThem) {
   request["interventions"] = {{{"do", "zero"}, {"at", "decoder.0.0"}},
                               {{"do", "scale"}, {"at", "decoder.0.1"}, {"by", 0.5}, {"positions", {1}}}};
   EXPECT_EQ(edits_server().post("/attend", request).json()["attention"], expected["attention"]);
-  // Interventions with values of another input.
+  // Send an intervention with values of another input.
   request["interventions"] = {"patch decoder.0.residual text=\"a river\" positions=0-2"};
   EXPECT_EQ(edits_server().post("/attend", request).status, 200);
 }
