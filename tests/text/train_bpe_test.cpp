@@ -102,7 +102,7 @@ std::vector<std::shared_ptr<const Tokenizer>> trained(ThreadPool* pool) {
   return all;
 }
 
-// Draw a code point: mostly one that often breaks tokenizers, sometimes any.
+// Draw a code point: in most cases one that often causes errors in tokenizers, else any.
 char32_t draw(RandomStream& random) {
   using namespace std::string_literals;
   static const std::u32string kOdd =
