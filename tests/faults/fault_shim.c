@@ -1,5 +1,5 @@
-// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program at this call. It counts
-// the calls below that change files under one folder, from 1.
+// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program at this call.
+// It counts the calls below that change files under one folder, from 1.
 //
 //   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
 //   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "broken" (EIO from
@@ -20,7 +20,8 @@
 //   REGARD_CLOCK_JUMPS   NUMBER:SECONDS,…: from reading number NUMBER of the system's clock (CLOCK_REALTIME) on, add
 //                        SECONDS to the true time
 //
-// Calls of read() are counted only for "unreadable", and then no others. Internal calls of the C library (stdio) are not counted.
+// Calls of read() are counted only for "unreadable", and then no others. Internal calls of the C library (stdio) are not
+// counted.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
