@@ -6,8 +6,8 @@
 //                        this call on), "full" (ENOSPC from this call on, if the call needs space), "no-exchange"
 //                        (renameat2 with EINVAL, NUMBER unused), "unreadable" (EIO from read() number NUMBER of a file
 //                        in the folder on)
-//   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call, the
-//                        process forks once for each line, so that the work before this call is done once. The child
+//   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call,
+//                        the process forks once for each line, so that the work before this call is done once. The child
 //                        continues with this fault in FOLDER, a copy of the folder. At the fork, the program must have
 //                        one thread and use relative paths. The exit status of each child (128 + signal if it was
 //                        killed) is appended as a line to the file REGARD_FAULT_ENDINGS
@@ -20,8 +20,8 @@
 //   REGARD_CLOCK_JUMPS   NUMBER:SECONDS,…: from reading number NUMBER of the system's clock (CLOCK_REALTIME) on, add
 //                        SECONDS to the true time
 //
-// Calls of read() are counted only for "unreadable", and then no others. Internal calls of the C library (stdio) are not
-// counted.
+// Calls of read() are counted only for "unreadable", and then no others. Internal calls of the C library (stdio) are
+// not counted.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
