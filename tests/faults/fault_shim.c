@@ -7,9 +7,9 @@
 //                        (renameat2 with EINVAL, NUMBER unused), "unreadable" (EIO from read() number NUMBER of a file
 //                        in the folder on)
 //   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call,
-//                        the process forks once for each line, so that the work before this call is done once. The child
-//                        continues with this fault in FOLDER, a copy of the folder. At the fork, the program must have
-//                        one thread and use relative paths. The exit status of each child (128 + signal if it was
+//                        the process forks once for each line, so that the work before this call is done once. The
+//                        child continues with this fault in FOLDER, a copy of the folder. At the fork, the program must
+//                        have one thread and use relative paths. The exit status of each child (128 + signal if it was
 //                        killed) is appended as a line to the file REGARD_FAULT_ENDINGS
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
 //   REGARD_FAULT_RECORD  a file outside the folder to which every successful call that changes or syncs the folder is
