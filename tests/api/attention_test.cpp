@@ -1,4 +1,5 @@
-// The public attention function against a reference implementation in double and its central differences.
+// The public attention function is compared with a reference implementation in double. Its gradients are
+// compared with central differences of the reference.
 #include "regard/attention.h"
 
 #include <gtest/gtest.h>

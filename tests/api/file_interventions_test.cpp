@@ -18,7 +18,7 @@ namespace {
 
 using testing::golden;
 
-// A model and two inputs of one row each; the second is also a file.
+// A model and two inputs of one row each. The second input is also written to a file.
 class OtherRun {
  public:
   OtherRun(const std::string& family, const std::string& input) : runner(golden("hf-tiny/" + family)) {
@@ -31,7 +31,7 @@ class OtherRun {
   }
 
   std::string file() const { return "file=" + (place / "other.safetensors").string(); }
-  // Return one output of the first input with these interventions; of the second without any if `row` is 1.
+  // Return one output of input `row` (0 or 1) under these interventions.
   Tensor output(const std::string& name, const std::vector<std::string>& interventions = {},
                 std::size_t row = 0) const {
     return runner.run(inputs[row], {.capture = {name}, .interventions = interventions}).at(name);
@@ -59,7 +59,7 @@ TEST(FileIntervention, PatchHasTheBitsOfTheOtherRunAtItsPositions) {
   for (const OtherRun* one : {&vit, &sound}) {
     const std::string patch = "patch encoder.0.residual positions=3 " + one->file(), name = "hidden_states.1";
     expect_patched(one->output(name, {patch}), one->output(name), one->output(name, {}, 1), 3);
-    // All positions: the rest of the pass is that of the other input.
+    // If all positions are patched, the later layers compute the same values as for the other input.
     const std::vector<std::string> whole{"patch encoder.0.residual " + one->file()};
     for (const char* last : {"last_hidden_state", "logits"}) {
       const NamedTensors found = one->runner.run(one->inputs[0], {.interventions = whole}),
@@ -104,7 +104,7 @@ TEST(FileIntervention, WeightsAndMeansComeFromTheFile) {
       sum += static_cast<double>(first.row(row)[i]) + static_cast<double>(second.row(row)[i]);
     EXPECT_NEAR(static_cast<double>(mean.row(rows - 1)[i]), sum / static_cast<double>(2 * rows), 1e-6);
   }
-  // minus= names a file, too.
+  // minus= also reads a file.
   const std::string same = "add encoder.0.residual " + vit.file() + " minus=" + vit.file().substr(5);
   EXPECT_TRUE(equal_bits(vit.output("hidden_states.1", {same}), first));
   EXPECT_FALSE(equal_bits(vit.output("hidden_states.1", {"add encoder.0.residual " + vit.file()}), first));

@@ -74,7 +74,8 @@ TEST(Learner, RefusesNullValuesAndShapesThatDoNotFit) {
   EXPECT_REGARD_ERROR(learner.step(nullptr, 1.0f), ErrorKind::usage, "null");
 }
 
-// PyTorch: torch.nn.functional.cross_entropy(logits, targets, ignore_index=-100), mean over the others.
+// PyTorch: torch.nn.functional.cross_entropy(logits, targets, ignore_index=-100), the mean over the rows
+// whose target is not −100.
 TEST(Learner, CrossEntropyIsTheMeanOverCountedRows) {
   const Tensor logits = random_normal({4, 3}, 1, "logits");
   const auto loss_of = [&](const Tensor& of, const std::vector<std::int32_t>& targets, Tensor* gradient) {

@@ -1,4 +1,4 @@
-// The public Model class: its results equal those of the program, and failures throw Error.
+// The public Model class: its results equal the output of the program, and failures throw Error.
 #include "regard/model.h"
 
 #include <gtest/gtest.h>
@@ -155,7 +155,7 @@ TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
         run({"generate", "gpt", "--max-new", "40", "--stop", stop, "-b", "2"}, "the quick\n").find(stop),
         std::string::npos);
   }
-  // Text that begins like a stop string but continues differently is shown.
+  // Text that begins like a stop string but continues differently is part of the result.
   const std::string almost = whole.substr(5, 3) + "\x01";
   EXPECT_EQ(model.generate("the quick", {.max_new = 40, .stop = {almost}}), whole);
   EXPECT_REGARD_ERROR(model.generate("the", {.stop = {""}}), ErrorKind::usage, "stop string is empty");
@@ -216,8 +216,8 @@ TEST_F(PublicModel, ErrorsArriveAsErrors) {
   EXPECT_REGARD_ERROR(gpt.attend("the", {.target = "fox"}), ErrorKind::usage, "target");
 }
 
-// FIFOs in place of a model's files give an error that names them. Opening one for reading would block for
-// ever.
+// A FIFO in place of a model's file gives an error that names the file. Opening it for reading would block
+// forever.
 TEST_F(PublicModel, PipesAreNoModelFiles) {
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
     const std::filesystem::path file = folder_ / "gpt" / name, kept = folder_ / "kept";

@@ -1,4 +1,5 @@
-// regard/pictures.h: vectors, zero-shot classification, and refusals, also from several threads.
+// regard/pictures.h: vectors of texts and images, zero-shot classification, and errors; also with several
+// threads.
 #include "regard/pictures.h"
 
 #include <gtest/gtest.h>

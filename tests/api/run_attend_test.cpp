@@ -1,4 +1,4 @@
-// Runner::attend: captures of tensors have the bits of run(), for every family, and fit the schema.
+// Runner::attend: for every family, captures of tensors match the schema and are bit-identical to run().
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,8 @@ void expect_fits_schema(const std::string& capture) {
   EXPECT_TRUE(found.empty()) << found.front();
 }
 
-// Return the columns of a row of a mask that are not padding; all of `length` if there is no mask.
+// Return the columns of one row of a mask that are not padding. Without a mask, return all columns below
+// `length`.
 std::vector<std::int64_t> kept(const NamedTensors& inputs, const std::string& mask, std::int64_t row,
                                std::int64_t length) {
   std::vector<std::int64_t> columns;
@@ -134,7 +135,8 @@ TEST(RunnerCapture, RefusesWhatItCannotShow) {
   EXPECT_REGARD_ERROR(runner.attend(inputs), ErrorKind::invalid_input, "row 1 of \"input_ids\"");
 }
 
-// The texts of a model with two encoders come before its images; each encoder has its own interventions.
+// For a model with two encoders, the captures of the texts come before the captures of the images. Each
+// encoder has its own interventions.
 TEST(RunnerCapture, ShowsBothEncodersOfADualEncoder) {
   const testing::Golden case_of("hf-more", "clip");
   NamedTensors inputs;

@@ -1,4 +1,5 @@
-// The public Runner: its outputs agree with transformers' goldens and are the bits of `regard run`.
+// The public Runner: its outputs agree with golden outputs of transformers and are bit-identical to `regard
+// run`.
 #include "regard/run.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,8 @@ TEST(Runner, AgreesWithTransformers) {
         Runner(golden("hf-tiny/" + name)).run(inputs_of(all), {.compute_padding = true});
     int compared = 0;
     for (const auto& [output, tensor] : all) {
-      // The gradient of a key's bias is zero in exact arithmetic; tests/families compares its noise.
+      // The gradient of a key's bias is zero in exact arithmetic, so it consists of rounding errors.
+      // tests/families compares them.
       if (output.ends_with("key.bias") || kInputs.count(output) != 0 || output.starts_with("loss_weight.") ||
           tensor.dtype() != DType::f32 || output.ends_with("_score"))
         continue;
@@ -137,7 +139,7 @@ TEST(NamedTensorFiles, HoldWhatWasWritten) {
   NamedTensors again = read_tensors(folder / "t.safetensors");
   ASSERT_EQ(again.size(), 3u);
   for (const auto& [name, tensor] : tensors) EXPECT_TRUE(equal_bits(again.at(name), tensor)) << name;
-  again.at("a").f32()[0] = 7.0f;  // owned, not a view of the file
+  again.at("a").f32()[0] = 7.0f;  // the tensor owns its memory and is not a view of the file
   EXPECT_EQ(read_tensors(folder / "t.safetensors").at("a").at({0, 0}), 1.0);
   EXPECT_REGARD_ERROR(write_tensors(folder / "u", {{"x", Tensor()}}), ErrorKind::usage,
                       "default-constructed");

@@ -160,7 +160,7 @@ TEST_F(PublicSessions, ACancelledTextIsGivenAsFarAsItWent) {
   ASSERT_EQ(draws.size(), 3u);
   for (const Written& draw : draws) EXPECT_LE(draw.tokens.size(), 3u);
 
-  // Limits beyond the memory that a search allocates at the start do not change the texts.
+  // A limit that exceeds the initial allocation of a search gives the same tokens.
   const std::vector<Written> longer = after(3, {.max_new = 20000, .sample = true, .n_best = 3});
   ASSERT_EQ(longer.size(), draws.size());
   for (std::size_t i = 0; i < draws.size(); ++i) {

@@ -1,4 +1,5 @@
-// Public task classes: results equal the golden ones of transformers' pipelines, and invalid arguments throw.
+// Public task classes: results equal the golden results of transformers' pipelines, and invalid arguments
+// throw.
 #include "regard/tasks.h"
 
 #include <gtest/gtest.h>

@@ -77,14 +77,15 @@ class Bits {
   std::string text_;
 };
 
-// An entry point: `call` makes one call and returns its bits. `thread` is −1 for the call that runs alone.
+// An entry point. `call` makes one call and returns the bits of its result; `thread` is −1 for the call that
+// runs alone.
 struct Entry {
   std::string name;
   std::function<Bits(int thread)> call;
 };
 
-// Call every entry alone, then all entries from four threads at once, each thread starting at another entry,
-// and compare the bits.
+// Call every entry alone, then all entries from four threads at once, and compare the bits. Each thread
+// starts at another entry.
 inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rounds) {
   std::vector<std::string> alone;
   for (const Entry& entry : entries) alone.push_back(entry.call(-1).text());

@@ -38,8 +38,9 @@ class ModelsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
   bool shared() const { return std::get<1>(GetParam()); }
   static std::filesystem::path path(const std::string& name) { return *folder_ / name; }
 
-  // One unused object shared by all threads, or one per thread, plus a separate object for the calls that run
-  // alone. A model's lazy initialisation (position tables, for example) then runs while all threads use it.
+  // The first object is for the calls that run alone; the threads use the others. No call has used them
+  // before, so a model's lazy initialisation (position tables, for example) runs while all threads use the
+  // model.
   template <class Object>
   struct Set {
     std::vector<std::unique_ptr<Object>> objects;

@@ -1,4 +1,5 @@
-// The public Tokenizer: its results equal those of the program and of the internal tokenizer's goldens.
+// The public Tokenizer: its results equal the output of the program and the golden results of the internal
+// tokenizer.
 #include "regard/tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The public Training class gives the bits of `regard train`, also with callbacks, stops and several threads.
+// The public Training class gives bit-identical results to `regard train`, also with callbacks, stops and
+// several threads.
 #include "regard/train.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +65,7 @@ TEST_F(PublicTraining, GivesTheBitsOfTheProgramAndReportsEachStep) {
   EXPECT_GT(steps.back().tokens, 0);
   EXPECT_GT(steps.back().learning_rate, 0.0);
   EXPECT_DOUBLE_EQ(steps.back().share, 1.0);
-  ASSERT_EQ(validations.size(), 5u);  // at steps 10, 20, 30 and 40, and of the average
+  ASSERT_EQ(validations.size(), 5u);  // validations at steps 10, 20, 30 and 40, and of the averaged weights
   EXPECT_TRUE(validations.back().averaged);
   EXPECT_NE(notes.find("parameters"), std::string::npos) << notes;
   EXPECT_TRUE(std::isfinite(result.best));

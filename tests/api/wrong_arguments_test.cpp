@@ -40,7 +40,8 @@ void expect_errors(const std::vector<Wrong>& table) {
   }
 }
 
-// Rows for every kind of tensor that function `name` must reject; `of` calls it with the tensor.
+// Return one row for each kind of tensor that the function `name` must reject. `of` calls the function with
+// the tensor.
 std::vector<Wrong> with_bad_tensors(const char* name, const std::function<void(const Tensor&)>& of) {
   std::vector<Wrong> table;
   for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i32, DType::i64,

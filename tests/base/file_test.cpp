@@ -42,7 +42,7 @@ TEST(File, ReadsWholeAndWithALimit) {
   EXPECT_REGARD_ERROR(read_file(folder.path()), ErrorKind::io, "Is a directory");
 }
 
-// The search for a free temporary name has a limit; as many writers as the limit allows find a name.
+// Up to 256 writers of one path get different temporary names. One more writer gets an error.
 TEST(Temporary, ManyWritersOfOnePathEachHaveAName) {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<TemporaryEntry>> writers;
@@ -226,7 +226,7 @@ TEST(Folder, LeftoversInUseStay) {
   EXPECT_EQ(read_file(folder / "x"), "x");
 }
 
-// The temporary file of a dead process is removed by the next one. That of a live process is kept.
+// A process removes temporary files of dead processes and keeps temporary files of live processes.
 TEST(AtomicFile, RemovesWhatADeadProcessLeftAndNothingElse) {
   const TemporaryFolder folder;
   const pid_t child = ::fork();

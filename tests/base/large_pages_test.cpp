@@ -60,7 +60,7 @@ TEST(LargePages, PiecesComeAndGoInAnyOrder) {
   other.join();
 }
 
-// Allocate more than a region has, and one byte more than the rest of a region has.
+// Allocate more than a region of 64 MiB, and then more than the current region has left.
 TEST(LargePages, PiecesOfAnySize) {
   const Piece small = make(100, 1);
   auto* large = static_cast<std::uint8_t*>(allocate_in_large_pages(std::size_t{200} << 20));

@@ -7,8 +7,8 @@
 namespace regard::testing {
 namespace {
 
-// Simulates windows of a pool's run time. Each window loses a given part of its time and adds a given number
-// of involuntary context switches.
+// Simulates measurement windows of a thread pool. Each window loses a given part of its time and adds a given
+// number of involuntary context switches.
 class SimulatedPool {
  public:
   explicit SimulatedPool(int threads) : monitor_(threads) { pass(0, 0); }

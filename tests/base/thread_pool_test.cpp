@@ -88,9 +88,9 @@ double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   return watch.seconds();
 }
 
-// A loop waits only for workers that have started on it, never for one that is not scheduled. If other
-// threads occupy all cores it may lose its parallelism, but no more. A pool that waits for all workers waits
-// for whole time slices and is tens of times slower.
+// A loop waits only for workers that have started on it, so other threads on all cores can remove its
+// parallelism but not delay it further. A pool that waits for all workers is tens of times slower, because it
+// waits for whole time slices.
 TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   const Competitors others(usable_cores());
   const auto seconds_of = [](ThreadPool& pool) { return seconds_of_loops(pool, 300, 8); };

@@ -1,5 +1,5 @@
-// --adapter in the commands that compute with a model: the result is that of a folder that contains the
-// adapter, and differs from that of the model alone.
+// --adapter in the commands that compute with a model: the result equals the result of a folder that contains
+// the adapter. It differs from the result of the model without the adapter.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// regard attend: the beam search and the tokenizers of a capture, called as by a user.
+// regard attend: the beam search and the tokenizers that a capture contains, run as by a user.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -45,7 +45,8 @@ class AttendSearch : public ::testing::Test {
     return found;
   }
 
-  // Compare the ranking of the tree with hypotheses that another command printed with --log-probabilities.
+  // Compare the ranking of a beam search in a capture with hypotheses that another command printed with
+  // --log-probabilities.
   static void expect_same(const json& beams, const json& hypotheses) {
     ASSERT_EQ(beams["ranking"].size(), hypotheses.size());
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
@@ -87,7 +88,7 @@ TEST_F(AttendSearch, BeamsAreThoseOfGenerate) {
       {"generate", "gpt", "--beam", "4", "--n-best", "4", "--max-new", "6", "--json", "--log-probabilities"},
       kText + "\n");
   expect_same(found["beams"], line["hypotheses"]);
-  // The text of the capture is the first result.
+  // The capture shows the text of the first hypothesis.
   const std::vector<std::int32_t> ids = found["tokens"]["target"]["ids"];
   const json& pieces = line["hypotheses"][0]["pieces"];
   ASSERT_GE(ids.size(), pieces.size());

@@ -1,4 +1,4 @@
-// --ablate and --intervene of `evaluate` and `context`: the results are those of the changed model.
+// --ablate and --intervene of `evaluate` and `context` give the results of the changed model.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ class ChangedEvaluation : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.exit_code == 0 ? parse_json(result.out, "stdout") : Json::object();
   }
-  // Return the outputs of the rows.
+  // Return the content of the output file, which has one line for each row of the data.
   std::string outputs(std::vector<std::string> arguments, const std::string& intervention) const {
     arguments.insert(arguments.end(), {"-o", "rows.tsv"});
     if (!intervention.empty()) arguments.insert(arguments.end(), {"--intervene", intervention});
@@ -40,7 +40,8 @@ class ChangedEvaluation : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// A study ablates the same heads by other passes; its loss is that of the evaluation.
+// The loss of an evaluation with an ablated head equals the loss that a study reports for this head. The
+// study computes it with other passes.
 TEST_F(ChangedEvaluation, HasTheLossOfTheStudy) {
   write_text_model(folder_ / "gpt", "gpt", 64);
   write_text_model(folder_ / "translator", "translator");

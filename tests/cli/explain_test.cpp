@@ -33,7 +33,7 @@ class ExplainProgram : public ::testing::Test {
     arguments.insert(arguments.begin(), "explain");
     return run_program(arguments, folder_.path());
   }
-  // Compare the weights that explain computes for one head with those of `attend`.
+  // Compare the weights that `explain` computes for one head with the weights that `attend` shows.
   void expect_the_models_weights(const std::string& name, const std::string& kind) {
     testing::write_text_model(folder_ / name, name);
     const auto path = explain({"the quick fox", "--model", name, "--layer", "1", "--head", "1", "--json"});
@@ -115,7 +115,7 @@ TEST_F(ExplainProgram, FindsVectorsByCaseAndSigns) {
   EXPECT_EQ(steps_of(token.out)["vectors"]["value"], parse_json("[[0.25,-1],[0,0]]", "expected"));
 }
 
-// With positions, the formulas of the projections contain X + P instead of X.
+// With position vectors P, the formulas of the projections contain X + P instead of X.
 TEST_F(ExplainProgram, NamesTheSumOfVectorsAndPositions) {
   const auto with = steps_of(explain({"Money Bank", "--json"}).out);
   EXPECT_EQ(with.at("queries")["formula"], "Q = (X + P) W_Q");

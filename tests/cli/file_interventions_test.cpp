@@ -34,7 +34,7 @@ class FileIntervention : public ::testing::Test {
   TemporaryFolder place_;
 };
 
-// With all states of the encoder from the other file, the result is that of the other file.
+// If all states of the encoder come from the other file, the result equals the result of the other file.
 TEST_F(FileIntervention, ClassifiesTheOtherImageOrSound) {
   const auto classified = [&](const std::string& family, const std::string& file, const std::string& patch) {
     return out({"classify", golden("hf-tiny/" + family).string(), file, "--top", "0"}, patch);
@@ -56,14 +56,14 @@ TEST_F(FileIntervention, TranscribesTheOtherSound) {
                patch);
   };
   const std::string own = text(sound_file("short.wav"), "");
-  // The long sound has more windows than one, so its first window is taken.
+  // The long sound has several windows, and the intervention uses its first window.
   const std::string patched =
       text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("long.wav"));
   EXPECT_NE(patched, own);
   EXPECT_EQ(text(sound_file("long.wav"), "").substr(0, patched.size() - 1),
             patched.substr(0, patched.size() - 1));
   EXPECT_EQ(text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("short.wav")), own);
-  // The decoder's values are those of the transcript that the model writes for the file.
+  // The patched values of the decoder belong to the transcript that the model generates for the file.
   EXPECT_EQ(
       text(sound_file("short.wav"), "patch decoder.1.residual positions=0 file=" + sound_file("short.wav")),
       own);
@@ -80,7 +80,7 @@ TEST_F(FileIntervention, EmbedsTheOtherImage) {
   EXPECT_EQ(vector("deep.png", "patch vision.encoder.output file=" + picture_file("turned1.jpg")), other);
 }
 
-// Every position attends as position 1 of the other image does.
+// Every position gets the attention weights that position 1 has in the other image.
 TEST_F(FileIntervention, FreezesThePatternOfTheOtherImage) {
   const std::string one = picture_file("deep.png"), two = picture_file("turned1.jpg");
   const auto classified = [&](const std::string& freeze) {

@@ -155,7 +155,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   std::vector<std::int32_t> ids = tokenizer->encode_ids("the fox");
   const std::size_t prompt = ids.size();
   for (const Json& piece : pieces) ids.push_back(piece["id"].get<std::int32_t>());
-  // The weights equal those of `run` on the prompt followed by the generated tokens.
+  // The weights equal the weights that `run` computes for the prompt followed by the generated tokens.
   Tensor input = Tensor::empty({1, static_cast<std::int64_t>(ids.size())}, DType::i64);
   std::copy(ids.begin(), ids.end(), input.i64());
   formats::write_safetensors(root() / "in.safetensors",

@@ -57,7 +57,8 @@ TEST(Info, ShowsATokenizerOfAnyFormat) {
   EXPECT_EQ(info()["tokenizer"]["tokens"], 6);
 }
 
-// Every documented value of REGARD_ISA caps the instruction set on every machine; other values are rejected.
+// Every documented value of REGARD_ISA limits the instruction set, on every machine. Other values are
+// rejected.
 TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
   const TemporaryFolder folder;
   const auto isa_with = [&](const char* cap) {

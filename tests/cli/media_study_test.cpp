@@ -50,7 +50,7 @@ class MediaStudyProgram : public ::testing::Test {
   void expect_bad_data(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
     expect_error(arguments, parts, 3);
   }
-  // Return the loss of the whole model that the title of a sweep states.
+  // Return the loss of the whole model, which is part of the title of a table of heads.
   static double loss_of(const Json& heads) {
     const std::string title = heads["title"];
     return std::stod(title.substr(title.find("predictions, ") + 13));
@@ -60,8 +60,8 @@ class MediaStudyProgram : public ::testing::Test {
   std::string vit_ = golden("hf-tiny/vit-patch16").string();
 };
 
-// The loss of the sweep is −log of the probabilities that `classify` prints, and a head's loss is that of the
-// model without this head.
+// The loss of the whole model is the mean of −log p over the probabilities p that `classify` prints. The loss
+// of a head is the loss of the model without this head.
 TEST_F(MediaStudyProgram, ASweepOverImagesHasTheLossOfTheClassifier) {
   const Json heads = table({vit_, "pictures.tsv"});
   ASSERT_EQ(heads["rows"].size(), 8u);  // 2 layers of 4 heads
@@ -137,7 +137,7 @@ TEST_F(MediaStudyProgram, ProbesLayersOfImages) {
   EXPECT_NE(probe["notes"][0].get<std::string>().find("10 images to fit"), std::string::npos);
 }
 
-// The first column decides which encoder of CLIP is probed.
+// The first column of the data determines which encoder of CLIP is probed.
 TEST_F(MediaStudyProgram, ProbesTheEncoderOfTwoThatReadsTheData) {
   const std::string clip = golden("hf-more/clip-words").string(), from = golden("pictures").string() + "/";
   std::string images, texts;
@@ -188,7 +188,8 @@ TEST_F(MediaStudyProgram, TranscriptsAreStudiedAfterTheirPrompt) {
   write_file(folder_.path(), "sounds.tsv", whisper + "/short.wav\tthe fox\n");
   const Json heads = table({whisper, "sounds.tsv"});
   ASSERT_GT(heads["rows"].size(), 2u);
-  // the tokens of the text and the end token, but not the language, the task and "no timestamps"
+  // The predictions are the tokens of the text and the end token, but not the language, the task and "no
+  // timestamps".
   const std::string text = "--text", sound = whisper + "/short.wav";
   const Json lens = table({whisper, "--view", "lens", text, sound, "--target", "the fox"});
   std::set<std::string> wanted;
@@ -205,7 +206,8 @@ TEST_F(MediaStudyProgram, TranscriptsAreStudiedAfterTheirPrompt) {
   EXPECT_EQ(tokens["rows"][1]["time"], "0.02 s");
 }
 
-// Both encoders of CLIP: a head's loss is that of the model with the head ablated in every pass.
+// Both encoders of CLIP are studied. The loss of a head is the loss of the model with this head ablated in
+// every pass.
 TEST_F(MediaStudyProgram, TwoEncodersAreSweptOverPairs) {
   const std::string clip = golden("hf-more/clip-words").string(), from = golden("pictures").string() + "/";
   write_file(folder_.path(), "pairs.tsv",
@@ -232,7 +234,7 @@ TEST_F(MediaStudyProgram, TwoEncodersAreSweptOverPairs) {
   expect_error({clip, "pairs.tsv", "--view", "sets"}, {"the view sets", "two encoders"});
 }
 
-// A CTC head: the loss of the transcript, and logits of its labels.
+// A model with a CTC head has a loss of the transcript, and a logit for each label.
 TEST_F(MediaStudyProgram, ASpeechRecogniserWithACtcHeadHasALoss) {
   const fs::path model = folder_ / "ctc";
   fs::create_directories(model);

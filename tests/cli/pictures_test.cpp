@@ -97,7 +97,7 @@ TEST(CaptionCommand, TheLibraryAppliesTheSameInterventions) {
   EXPECT_NE(in_library(changes), in_library({}));
 }
 
-// With all states of the encoder from another image, the captions are those of that image.
+// If all states of the encoder come from another image, the captions equal the captions of that image.
 TEST(CaptionCommand, TakesValuesFromAnotherImage) {
   const TemporaryFolder place;
   const std::string model = captioner(place).string();
@@ -169,7 +169,8 @@ TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   EXPECT_EQ(vit.exit_code, 2);
 }
 
-// If this fails, an intervention is ignored, changes the other encoder, or an empty one changes the answer.
+// An intervention changes the results of its own encoder only. At positions that do not exist, it changes
+// nothing.
 TEST(ClassifyCommand, InterventionsChangeEitherEncoder) {
   const TemporaryFolder place;
   const auto run = [&](const std::vector<std::string>& verb, const std::vector<std::string>& options) {
@@ -194,7 +195,7 @@ TEST(ClassifyCommand, InterventionsChangeEitherEncoder) {
     EXPECT_NE(off, whole);
     EXPECT_EQ(with({"--intervene", "zero vision.encoder.0.0"}), off);
     const std::string text = with({"--intervene", "zero text.encoder.0"});
-    EXPECT_EQ(text == whole, verb == images);  // pictures do not pass the text encoder
+    EXPECT_EQ(text == whole, verb == images);  // images do not pass through the text encoder
     EXPECT_EQ(with({"--intervene", "patch text.encoder.embedding text=\"a dog\" positions=1-2"}) == whole,
               verb == images);
     for (const char* wrong : {"zero encoder.0.0", "zero vision.encoder.9.0", "zero vision.decoder.0",

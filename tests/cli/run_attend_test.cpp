@@ -66,7 +66,8 @@ class RunAttend : public ::testing::Test {
   TemporaryFolder place_;
 };
 
-// The capture of a decoder's ids is what attend --json prints for the text, byte by byte, in both precisions.
+// For a decoder, the capture of the ids equals the output of `attend --json` for the text, byte by byte, in
+// both precisions.
 TEST_F(RunAttend, WritesWhatAttendPrints) {
   write_text_model(place_ / "gpt", "gpt");
   for (const std::vector<std::string>& options : {std::vector<std::string>{},
@@ -161,7 +162,7 @@ TEST_F(RunAttend, WritesTheFileWholeOrNotAtAll) {
     EXPECT_FALSE(fs::exists(place_ / "new.json"));
     EXPECT_FALSE(fs::exists(place_ / "o.safetensors"));
   };
-  expect({"--attend", "new.json"}, 3, "row 1 of \"input_ids\"");  // the first row is complete by then
+  expect({"--attend", "new.json"}, 3, "row 1 of \"input_ids\"");  // row 0 is complete before the error
   expect({"--attend", "new.json", "-o", "o.safetensors"}, 3, "row 1");
   write_ids({{"input_ids", {{5, 6, 7}}}});
   expect({"--attend", "none/new.json", "-o", "o.safetensors"}, 4, "none/new.json");

@@ -37,8 +37,8 @@ nlohmann::json capture_of(const std::vector<std::string>& arguments) {
   return capture;
 }
 
-// The tokens of short.wav's first window are those of case "plain" in transcripts.json: transformers' ids
-// without timestamps.
+// The tokens of the first window of short.wav equal case "plain" of transcripts.json, which transformers
+// computed without timestamps.
 TEST(AttendSound, GivesWhispersTranscriptAndTimes) {
   const auto capture = capture_of({whisper(), sound("short.wav")});
   const Json expected = read_json((golden("sound/whisper-small") / "transcripts.json").string())["plain"];
@@ -72,7 +72,7 @@ TEST(AttendSound, ReadsTheFirstWindowOfALongerSound) {
 TEST(AttendSound, NamesPatchesAndFrames) {
   const auto ast = capture_of({golden("hf-tiny/ast").string(), sound("short.wav")});
   EXPECT_EQ(ast["sound"]["specials"], 2);
-  EXPECT_NEAR(ast["sound"]["first_time"].get<double>(), 0.0275, 1e-6);  // 3 / 2 frames, half a window
+  EXPECT_NEAR(ast["sound"]["first_time"].get<double>(), 0.0275, 1e-6);  // 1.5 frames of 10 ms + 25 ms / 2
   EXPECT_NEAR(ast["sound"]["time_step"].get<double>(), 0.04, 1e-6);
   EXPECT_EQ(ast["tokens"]["source"]["text"][0], "[CLS]");
   EXPECT_EQ(ast["tokens"]["source"]["text"][3], "0.07 s, band 0");

@@ -112,7 +112,8 @@ TEST_F(StudyInputs, ModelsWithoutALossAreRefused) {
                {"lines.tsv:1", "needs a classifier", "predicts a number"});
 }
 
-// One layer: the rollout is half the mean of the heads plus half the identity, and the flow is its row.
+// With one layer, the rollout is half the mean of the heads plus half the identity matrix. The flow from a
+// position equals the row of the rollout for this position.
 TEST_F(StudyInputs, RolloutAndFlowOfAnImageStudyTheImageEncoder) {
   const Json plain = table({clip_, "--view", "rollout", "--text", image_});
   ASSERT_EQ(plain["columns"].size(), 6u) << plain;
@@ -142,7 +143,7 @@ TEST_F(StudyInputs, RolloutAndFlowOfAnImageStudyTheImageEncoder) {
   EXPECT_NE(unused.err.find("no pass computes its place"), std::string::npos) << unused.err;
 }
 
-// attend shows the encoder that reads the input. Its rollout is that of the study.
+// attend shows the encoder that reads the input. An intervention on the other encoder gives a warning.
 TEST_F(StudyInputs, AttendShowsTheImageEncoderForAnImage) {
   const std::vector<std::string> attend{"attend", clip_, image_, "--json", "-q", "--intervene"};
   for (const auto& [encoder, warnings] : {std::pair{"vision", 0u}, {"text", 1u}}) {

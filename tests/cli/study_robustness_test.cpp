@@ -89,7 +89,8 @@ TEST_F(StudyRobustness, AKillInTheFirstLineOfTheStateDoesNoHarm) {
   }
 }
 
-// A kill leaves any prefix of the state. The study that continues from it has the same table and state.
+// A killed study may leave any prefix of its state file. A study that continues from the prefix gives the
+// same table and state file.
 TEST_F(StudyRobustness, EveryStudyContinuesFromAnyPrefixOfItsState) {
   const std::vector<std::string> both{"--text", "the fox", "--answer", "a", "--instead", "b"};
   for (const std::string view : {"heads", "sets", "flip", "patch", "path"}) {

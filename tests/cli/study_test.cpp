@@ -106,8 +106,8 @@ TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
   const Json whole = table(arguments);
   EXPECT_EQ(with_state(), whole);
   const std::string state = read_file((folder_ / "state.jsonl").string());
-  // The second step was interrupted after four heads. Its first head gets another loss, which shows that it
-  // is not computed again.
+  // The second step was interrupted after four heads. The loss of its first head is changed, which shows that
+  // this loss is not computed again.
   const std::size_t added = state.find("\"added\":");
   ASSERT_NE(added, state.npos);
   const std::size_t second = state.rfind('\n', added) + 1;
@@ -125,7 +125,7 @@ TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
       << "losses of the second step were used";
 }
 
-// The file's first difference is changed, which shows that it is not computed again.
+// The first difference in the file is changed, which shows that this difference is not computed again.
 TEST_F(StudyProgram, InterruptedPatchesAndFlipsContinueFromTheirFile) {
   const std::vector<std::string> text{"--text", "the fox", "--answer", "a", "--instead", "b"};
   const auto arguments_of = [&](const std::string& view) {
@@ -194,7 +194,7 @@ TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {
   }
 }
 
-// A head set to zero in either way gives the same text, in every command that generates.
+// A head set to zero by --ablate or by --intervene gives the same text, in every command that generates.
 TEST_F(StudyProgram, InterveneIsTakenByTheCommands) {
   const auto run = [&](std::vector<std::string> arguments) {
     const auto result = run_program(arguments, folder_.path(), "the fox\n");

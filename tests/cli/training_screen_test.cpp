@@ -97,7 +97,7 @@ TEST(TrainingScreen, RowsFitTheTerminal) {
     const std::string row = narrow.substr(begin + 2, narrow.find_first_of("\r\x1b", begin + 2) - begin - 2);
     EXPECT_LT(utf8::width(row), 30) << row;
   }
-  // Two rows: the progress line and one more.
+  // A terminal of two rows shows the progress line and one more row.
   const std::string low =
       on_terminal({"train", "run.toml", "--set", "output.folder=low"}, folder.path(), 70, 2);
   EXPECT_NE(low.find("learning rate"), std::string::npos);

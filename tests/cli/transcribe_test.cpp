@@ -22,7 +22,7 @@ class TranscribeCommand : public ::testing::Test {
   std::string model_ = golden("sound/whisper-small").string();
   std::string short_ = golden("sound/whisper-small/short.wav").string();
   std::string long_ = golden("sound/whisper-small/long.wav").string();
-  // Use only temperature 0, and no threshold that random weights would not reach.
+  // Decode at temperature 0 only, and treat no window as silence, because the weights are random.
   std::vector<std::string> steady_{"--no-fallback", "--no-speech", "1"};
   TemporaryFolder folder_;
 
@@ -79,7 +79,7 @@ TEST_F(TranscribeCommand, ANameThatIsNotUtf8IsWrittenWithReplacements) {
   EXPECT_EQ(parse_json(result.out, "stdout")["file"], "s\uFFFD.wav");
 }
 
-// Interventions change the passes of the encoder, of the decoder, and for the word timestamps.
+// Interventions change the passes of the encoder and the decoder, and the passes for word timestamps.
 TEST_F(TranscribeCommand, InterventionsChangeThePasses) {
   const auto out = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {short_, "--json", "--word-times", "--language", "de"});

@@ -11,7 +11,7 @@ namespace {
 
 class UnusedIntervention : public ::testing::Test {
  protected:
-  // Return the messages of `arguments` with an intervention. The command must succeed.
+  // Run `arguments` with an intervention, and return the text of standard error. The command must succeed.
   std::string messages(std::vector<std::string> arguments, const std::string& intervention) const {
     arguments.insert(arguments.end(), {"-q", "--intervene", intervention});
     const ProgramResult result = run_program(arguments, place_.path());

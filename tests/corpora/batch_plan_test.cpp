@@ -1,4 +1,5 @@
-// The order of the data: complete, within its limits, the same for the same seed, different for other seeds.
+// The order of training data: every example occurs, batches respect their limits, and the seed determines the
+// order.
 #include "data/batch_plan.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +105,8 @@ TEST(WindowPlan, CoversTheStreamOnce) {
   EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
 }
 
-// A corpus of several windows contains each pair once per epoch, and neighbouring batches read few blocks.
+// A corpus of several shuffle windows contains each pair once per epoch. Neighbouring batches read few
+// blocks.
 TEST(EpochPlan, WindowsOfALargeCorpusAreReadInBlocks) {
   const PairStore pairs = random_pairs(200000, 3);
   const EpochPlan::Options options{
@@ -116,7 +118,8 @@ TEST(EpochPlan, WindowsOfALargeCorpusAreReadInBlocks) {
   std::vector<std::uint32_t> order = flat(plan);
   EXPECT_EQ(order, flat(again));
   EXPECT_NE(order, flat(other));
-  // A tenth of an epoch reads less than a third of the blocks of 100 pairs; with one window it reads all.
+  // A tenth of an epoch reads fewer than 700 of the 2000 blocks of 100 pairs. With one window it reads all
+  // blocks.
   const auto blocks_in_a_tenth = [](const std::vector<std::uint32_t>& pairs_read) {
     std::vector<bool> read(2000);
     for (std::size_t i = 0; i < pairs_read.size() / 10; ++i) read[pairs_read[i] / 100] = true;

@@ -1,5 +1,5 @@
-// Property: random rows that are written in any format are read back as they were, compressed or not, with
-// either line end, with and without a byte order mark.
+// Property: random rows written in any format are read back unchanged, with and without compression or a byte
+// order mark, and with either line end.
 #include <gtest/gtest.h>
 
 #include "base/random.h"

@@ -34,7 +34,7 @@ std::string little(std::uint64_t value, std::size_t bytes) {
 struct WavFile {
   std::uint64_t tag = 1, channels = 1, rate = 16000, bits = 16;
   std::string data = {};
-  std::uint64_t size = ~std::uint64_t{0};  // size in the header; all bits set: the true size
+  std::uint64_t size = ~std::uint64_t{0};  // size in the header. Default: the true size
 
   std::string text() const {
     const std::uint64_t frame = channels * bits / 8, bytes = size == ~std::uint64_t{0} ? data.size() : size;
@@ -84,7 +84,7 @@ TEST_F(Sound, EveryEncodingOfWav) {
 }
 
 TEST_F(Sound, UnknownSizesEndWithTheFile) {
-  // written by programs that write to a pipe: none, ffmpeg, SoX and espeak-ng, arecord
+  // Programs that write to a pipe, such as ffmpeg, SoX, espeak-ng and arecord, write one of these sizes.
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
   // sox rounds its size down to whole frames.

@@ -52,7 +52,7 @@ TEST(SpecAugment, SetsSpansToZeroByTheKeyAlone) {
     zeros += first.f32()[i] == 0.0f ? 1 : 0;
     differs += first.f32()[i] != other.f32()[i] ? 1 : 0;
   }
-  EXPECT_GT(zeros, 100 * 4);  // each has a masked span is masked in each example is masked in each example
+  EXPECT_GT(zeros, 100 * 4);  // a span of 4 bins in 100 frames, and spans of frames
   EXPECT_LT(zeros, 1000);
   EXPECT_GT(differs, 0);
   Tensor unchanged = ones(10, 4);

@@ -32,7 +32,7 @@ std::vector<Parameter*> pointers(const std::vector<std::unique_ptr<Parameter>>& 
   return all;
 }
 
-// Set the gradients to those of micro-batch number `leaf`.
+// Set the gradients to the values of micro-batch number `leaf`.
 void draw(std::span<Parameter* const> parameters, std::int64_t leaf) {
   RandomStream random({3, static_cast<std::uint64_t>(leaf), 0});
   for (Parameter* parameter : parameters)
@@ -65,8 +65,8 @@ std::vector<float> sum_on_one_rank(std::span<const std::int64_t> sizes, std::int
   return gradients_of(list);
 }
 
-// Return the sum in the order of the micro-batches, without the tree. Its bits must differ from the expected
-// ones.
+// Return the gradients summed in the order of the micro-batches, without the binary tree. The bits must
+// differ from the expected ones.
 std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_t leaves) {
   const auto parameters = parameters_of(sizes);
   const std::vector<Parameter*> list = pointers(parameters);
@@ -84,8 +84,8 @@ const std::vector<std::int64_t> kSizes{3, 1, 6000, 17, 40, 5};
 // Sizes of parameters. With two ranks, the part of each rank is larger than one message.
 const std::vector<std::int64_t> kLarge{3, 1100000, 17};
 
-// How the last leaf of a rank is added: as the others, or during its backward pass, after the gradients of
-// some parameters are final.
+// How the last leaf of a rank is added: `whole` with one call, like the others, or `during` its backward
+// pass, as the gradients of parameters become final.
 enum class Last { whole, during };
 
 // Add the leaf as a backward pass would: the last parameter's gradient is final first.
@@ -156,7 +156,7 @@ TEST(GradientSumOfRanks, ABucketIsSentWhenItIsFinal) {
     EXPECT_EQ(sent_with_final(3), 0);
     EXPECT_EQ(sent_with_final(2), 0) << "a part of the bucket is not final";
     const std::int64_t first =
-        sent_with_final(1);  // the other rank's part, and perhaps the total of this rank's
+        sent_with_final(1);  // messages: the other rank's part, and perhaps the total of this rank's part
     EXPECT_TRUE(first == 1 || first == 2) << first;
     sum.finish(pool);
     EXPECT_EQ(network.sent(here.rank()), 4);

@@ -1,5 +1,5 @@
-// Exchanges between ranks: every rank gets the values of all, and waiting for a rank that sends nothing ends
-// with an error that names it.
+// Exchanges between ranks: every rank gets the values of all ranks. If a rank sends nothing, the ranks that
+// wait for it end with an error that names the silent rank.
 #include "distributed/ranks.h"
 
 #include <gtest/gtest.h>
@@ -72,8 +72,8 @@ TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
   EXPECT_LT(watch.seconds(), 30.0);
 }
 
-// Rank 1 is told to stop at its third step; the others stop long before their last one, within the time
-// limit of 0.5 s. Other exchanges continue during the vote, and a second vote starts with no votes.
+// A stop of rank 1 at its third step stops the other ranks long before their last step, within the time limit
+// of 0.5 s. Other exchanges are possible during the vote, and a second vote starts with no votes.
 TEST(StopVote, OneRankStopsAllWithoutATimeout) {
   constexpr int kSteps = 2000;
   ThreadNetwork network(3);

@@ -1,4 +1,4 @@
-// Runs whose training files are shards: the same bits on any number of ranks, each of which reads only the
+// Runs whose training files are shards give the same bits on any number of ranks. Each rank reads only the
 // shards of its own micro-batches.
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ TEST_F(Sharded, AnEpochEndsWhenEveryMicroBatchHasReadItsShards) {
   train(1,
         config("epochs-1", {"training.max_steps=0", "training.max_epochs=2", "training.windows=sequential"}));
   expect_equal_runs("epochs", "epochs-1");
-  // The shards of micro-batch 2 have 320 characters, those of micro-batch 3 only 130.
+  // The shards of micro-batch 2 have 320 characters; the shards of micro-batch 3 have only 130.
   const Json position = Json::parse(content("epochs", "state.json")).at("position").at("micro_batches");
   ASSERT_EQ(position.size(), 4u);
   double least = 1e9, most = 0;
@@ -234,7 +234,7 @@ TEST_F(Sharded, KeysThatCannotBeCombinedAreRefused) {
   EXPECT_NE(std::string(both.what()).find("cannot be combined"), std::string::npos) << both.what();
 }
 
-// The list is read once: the run folder has the files, so that the run resumes without the list.
+// The list is read once. The run folder stores the names of the files, so the run resumes without the list.
 TEST_F(Sharded, TheRunFileHasTheFilesOfTheList) {
   train(1, config("run", {"training.max_steps=3"}));
   fs::remove(folder / "shards/list.txt");

@@ -1,5 +1,5 @@
-// A transport between threads of one process, so that several ranks are tested without MPI. A message is
-// copied when it is posted and delivered in order; a rank may be silent, as after a broken network.
+// A transport between threads of one process, so that several ranks are tested without MPI. Messages are
+// copied when posted and delivered in order; a rank can be silenced to simulate a broken network.
 #pragma once
 
 #include <gtest/gtest.h>

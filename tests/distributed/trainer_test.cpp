@@ -1,5 +1,5 @@
-// Training on several ranks gives the bits of training on one: weights, losses, gradient norms and the
-// optimiser's state, whole or sharded.
+// Training on several ranks gives the same bits as training on one rank: weights, losses, gradient norms and
+// the state of the optimiser, sharded or not.
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Trained {
   std::vector<float> weights;
   std::vector<double> losses, norms;
   std::map<std::string, std::vector<float>> state;
-  std::int64_t state_elements = 0;  // of the rank that has the most
+  std::int64_t state_elements = 0;  // elements on the rank that has the most
   bool operator==(const Trained&) const = default;
 };
 
@@ -158,7 +158,7 @@ TEST(TrainerOnRanks, BucketsAreSentDuringTheBackwardPass) {
     Trainer trainer(*model, pool, *batches, objective, options);
     for (int step = 0; step < 3; ++step) {
       trainer.step();
-      // A message with this rank's sum of a part, and perhaps one with the total of its own part.
+      // Each bucket sends a message with a partial sum, and perhaps one with the total of this rank's part.
       EXPECT_GE(objective.during - objective.before, 12) << "step " << step;
     }
   });

@@ -64,8 +64,8 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   EXPECT_NEAR(got["bleu"], expected["bleu"].get<double>(), 1e-12);
   EXPECT_NEAR(got["chrf"], expected["chrf"].get<double>(), 1e-12);
 
-  // The output file contains the scored translations. With this file as a reference, the score is 100. The
-  // signature counts the second reference.
+  // The output file contains the scored translations. With this file as a second reference, the score is 100
+  // and the signature counts two references.
   const ProgramResult itself = evaluate({"run", "valid.en", "valid.de", "out.txt", "--json"});
   ASSERT_EQ(itself.exit_code, 0) << itself.err;
   EXPECT_NEAR(Json::parse(itself.out)["bleu"], 100.0, 1e-9);
@@ -150,7 +150,7 @@ folder = "lm"
   EXPECT_EQ(evaluate({"lm", "valid.txt", "--context", "17"}).exit_code, 2);
 }
 
-// A text that is longer than the model's positions is an error that names its line.
+// A text that is longer than the model's positions gives an error with the line number.
 TEST_F(Evaluate, LongLinesAreNamed) {
   testing_task::write_run(folder.path());
   const ProgramResult trained = run_program(

@@ -1,26 +1,27 @@
-// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program there. It counts
-// the calls below that change files under one folder, from 1.
+// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program at this call.
+// It counts the calls below that change files under one folder, from 1.
 //
 //   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
 //   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "broken" (EIO from
-//                        this call on), "full" (ENOSPC from this call on for whatever needs space), "no-exchange"
-//                        (renameat2 with EINVAL, NUMBER unused), "unreadable" (EIO from the NUMBERth read() of a file
+//                        this call on), "full" (ENOSPC from this call on, if the call needs space), "no-exchange"
+//                        (renameat2 with EINVAL, NUMBER unused), "unreadable" (EIO from read() number NUMBER of a file
 //                        in the folder on)
-//   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call, the
-//                        process forks once for each line; the child goes on in FOLDER, a copy of the folder, with this
-//                        fault. So the work before that call is done once. The program must have one thread there, and
-//                        name its files by relative paths. The exit status of each child, 128 + signal if it was
-//                        killed, is appended to the file REGARD_FAULT_ENDINGS, one on each line
+//   REGARD_FAULT_LIST    instead of REGARD_FAULT: a file of lines "KIND:NUMBER FOLDER". Before the first counted call,
+//                        the process forks once for each line, so that the work before this call is done once. The
+//                        child continues with this fault in FOLDER, a copy of the folder. At the fork, the program must
+//                        have one thread and use relative paths. The exit status of each child (128 + signal if it was
+//                        killed) is appended as a line to the file REGARD_FAULT_ENDINGS
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
 //   REGARD_FAULT_RECORD  a file outside the folder to which every successful call that changes or syncs the folder is
 //                        appended: one line of words ending in absolute paths; after a write, its bytes
 //                          create PATH        resize PATH SIZE     write PATH OFFSET SIZE     sync PATH
 //                          mkdir PATH         remove PATH          symlink PATH TARGET
 //                          rename FROM TO     exchange FROM TO
-//   REGARD_CLOCK_JUMPS   READINGS:SECONDS,…: from this reading of the system's clock (CLOCK_REALTIME) on, it differs
-//                        from the true one by so many seconds
+//   REGARD_CLOCK_JUMPS   NUMBER:SECONDS,…: from reading number NUMBER of the system's clock (CLOCK_REALTIME) on, add
+//                        SECONDS to the true time
 //
-// Reading is counted only for "unreadable", and then alone. Not counted are calls that the C library makes inside itself (stdio).
+// Calls of read() are counted only for "unreadable", and then no others. Internal calls of the C library (stdio) are
+// not counted.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -157,7 +158,7 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
   return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
 }
 
-// An absolute path for the record; empty if it is unknown.
+// An absolute path for the record. Empty: the path is unknown.
 struct full_path {
   char text[2 * PATH_MAX];
 };
@@ -347,7 +348,7 @@ int rmdir(const char* path) {
   return result;
 }
 
-// The seconds to add at this reading of the system's clock.
+// Return the seconds to add at this reading of the system's clock.
 static long clock_jump(void) {
   static atomic_long readings;
   const char* next = getenv("REGARD_CLOCK_JUMPS");
@@ -369,7 +370,7 @@ int clock_gettime(clockid_t clock, struct timespec* time) {
   return result;
 }
 
-// As the C library's, which does not call the function above.
+// Replaces time() of the C library, which does not call the clock_gettime() above.
 time_t time(time_t* to) {
   struct timespec now = {0, 0};
   clock_gettime(CLOCK_REALTIME, &now);

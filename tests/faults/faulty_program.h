@@ -32,9 +32,9 @@ struct Trial {
   int exit_code = -1;
 };
 
-// Run all trials in one process that forks before its first file call in `folder`, a folder like those of the
-// trials (REGARD_FAULT_LIST, fault_shim.c): for programs that compute long before they write. `scratch` is a
-// folder for the list and the results.
+// Run all trials in one process that forks before its first file call, for programs that compute long before
+// they write (REGARD_FAULT_LIST, fault_shim.c). `folder` has the same content as the folders of the trials;
+// `scratch` is a folder for the list and the results.
 inline void run_forked(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                        std::vector<Trial>& trials, const std::filesystem::path& scratch) {
   constexpr int kForkedSeconds = 1200;
@@ -71,8 +71,8 @@ inline bool tries_all_calls() {
 }
 
 // Return the calls to try, numbered from 1 to `count`: all with `make faults`, else at most `most`, evenly
-// spread. If they are divided among `parts` tests, which ctest runs in parallel, return those of `part`:
-// neighbours, because they often leave equal states.
+// spread. If `parts` tests share the calls, return consecutive calls for `part`, because these often leave
+// equal states.
 inline std::vector<std::size_t> chosen_calls(std::size_t count, std::size_t most, std::size_t part = 0,
                                              std::size_t parts = 1) {
   const bool all = tries_all_calls() || count <= most;
@@ -94,9 +94,8 @@ inline std::map<std::string, std::string> content_of(const std::filesystem::path
   return content;
 }
 
-// Return a description of the whole folder, including temporary files, to recognise equal states: two runs
-// leave the same state if their files differ only in numbers of text files, such as times and checksums of
-// files with times. Weights and token ids are compared exactly.
+// Return a description of the whole folder, including temporary files, to recognise equal states. Numbers in
+// text files, such as times and checksums, are masked; weights and token ids are compared exactly.
 inline std::string state_of(const std::filesystem::path& folder) {
   std::string state;
   for (const auto& [name, content] : content_of(folder)) {

@@ -1,5 +1,5 @@
-// Runs that are killed at random instants, again and again, and resumed each time: the final weights are
-// those of a run that was never killed. A few kills in `make test`; `make check-kills` makes 200.
+// Runs are killed at random instants and resumed, repeatedly. The final weights equal the weights of a run
+// that was never killed; `make test` makes a few kills, `make check-kills` makes 200.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -169,7 +169,7 @@ TEST_P(Kills, AreResumedToTheBitsOfARunWithoutThem) {
   RandomStream random({17, 0, 0});
   int finished = 0;
   for (int kill = 0; kill < kills();) {
-    // Half of the kills come at any instant of the run, half soon after the start, when files are read and
+    // Half of the kills happen at any time of the run, half soon after the start, when files are read and
     // repaired.
     const auto most = static_cast<std::uint64_t>(whole.count()) / (random.next_below(2) == 0 ? 1 : 8) + 1000;
     const std::chrono::microseconds after{static_cast<std::int64_t>(random.next_below(most))};
@@ -226,8 +226,8 @@ pid_t start_slow_run(const fs::path& folder) {
   return child;
 }
 
-// A run that is told to stop abandons a step that takes minutes: it saves and ends within 10 seconds (the
-// limit below allows for a busy machine), and the resumed run begins with that step.
+// A run that is told to stop abandons a step that takes minutes, saves, and ends within 10 seconds. The
+// resumed run begins with that step; the limit below is longer, for busy machines.
 TEST(FirstSignal, SavesWithoutWaitingForALongStep) {
   const TemporaryFolder folder;
   const pid_t child = start_slow_run(folder.path());
@@ -262,7 +262,7 @@ TEST(SecondSignal, EndsATrainingAtOnce) {
   int status = 0;
   kill(child, SIGTERM);
   pause(100);
-  kill(child, SIGTERM);  // counts as the same stop, because `timeout` sends the signal twice
+  kill(child, SIGTERM);  // counted as the first signal, because `timeout` sends the signal twice
   pause(300);
   EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it ended although the step goes on";
   pause(2000);

@@ -1,5 +1,5 @@
-// Output files and folders other than runs are complete or absent, whichever file call fails. The old file is
-// kept until the new one is complete, and running the program again repairs everything.
+// If a file call fails, output files and folders other than runs are complete or absent, and the old file is
+// kept until the new one is complete. Running the program again repairs everything.
 #include <map>
 #include <numeric>
 #include <set>
@@ -17,11 +17,11 @@ constexpr std::size_t kCallsTried = 12;  // calls tried for each kind of fault
 
 struct OutputCase {
   std::string name;
-  // of a program that runs in a folder with the files "text" and "inputs", and with the folder "run" if it is
-  // an argument
+  // Arguments of the program. Its folder has the files "text" and "inputs", and the folder "run" if it is an
+  // argument.
   std::vector<std::string> arguments;
   bool replaces = true;  // true: the output replaces an old file; false: it is a new folder
-  bool forks = false;    // one thread, and long work before the first file call: all faults in one process
+  bool forks = false;    // true: all faults in one process, because of long work before the first file call
 };
 
 void PrintTo(const OutputCase& row, std::ostream* out) {
@@ -48,7 +48,7 @@ std::vector<OutputCase> cases() {
            {"vectors", "train", "text", "-o", "output", "--size", "4", "--min-count", "1", "-t", "1", "-q"}}};
 }
 
-using OutputFault = std::tuple<OutputCase, const char*>;  // the kind of fault
+using OutputFault = std::tuple<OutputCase, const char*>;  // the case, the kind of fault
 
 class OutputFaults : public ::testing::TestWithParam<OutputFault> {
  protected:
@@ -56,7 +56,8 @@ class OutputFaults : public ::testing::TestWithParam<OutputFault> {
     if (!reads_run()) return;
     fs::create_directory(folder_ / "trained");
     write_task(folder_ / "trained");
-    // One checkpoint: with several, the program reads another one, and says so, if the best is unreadable.
+    // Write one checkpoint only. With several, an unreadable best checkpoint is replaced by another one with
+    // a warning.
     std::vector<std::string> train = kTrain;
     train.insert(train.end(), {"--set", "training.average_last=0", "--set", "validation.every_steps=4"});
     ASSERT_EQ(run_program(train, folder_ / "trained").exit_code, 0);
@@ -93,7 +94,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
   }
   const auto old = content_of(trials[0].place / "output");
   if (row.forks) run_forked(row.arguments, fresh("forked"), trials, folder_.path());
-  std::set<std::string> mended;  // the program repairs a state once; many faults leave the same state
+  std::set<std::string> mended;  // many faults leave the same state, which is repaired only once
   for (auto& [fault, place, exit_code] : trials) {
     if (!row.forks) {
       const ProgramResult result = run_with_fault(row.arguments, place, fault);

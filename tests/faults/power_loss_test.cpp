@@ -1,7 +1,6 @@
-// Power loss at every point of a tiny training run: the run's file calls are recorded, and the folder is
-// rebuilt after each of them as the loss may leave it (recorded_disk.h). The latest and the best checkpoint
-// are whole in every state, none that was durable is lost, and the resumed run ends with the bits of the
-// undisturbed one.
+// Power loss at every point of a tiny training run: after each recorded file call, the folder is rebuilt as
+// the loss may leave it (recorded_disk.h). In every state, the latest and the best checkpoint are complete
+// and no durable one is lost; the resumed run gives the same bits.
 #include <unordered_set>
 
 #include "base/random.h"
@@ -118,8 +117,8 @@ TEST_F(PowerLoss, MissingSyncsAreFound) {
   EXPECT_EQ(latest_step(folder_ / "state/run"), 0);
 }
 
-// The system's clock is set forward by a day and back by a year during the run: the bits are the same, no
-// checkpoint is missing, the limit of minutes does not end it, and the times in the log never decrease.
+// The system's clock is set forward by a day and back by a year during the run. The bits and the checkpoints
+// are the same, the time limit does not end the run, and logged times never decrease.
 TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path alone = fresh("alone");
   ASSERT_EQ(run_program(kTrain, alone).exit_code, 0);

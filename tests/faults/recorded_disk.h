@@ -1,7 +1,8 @@
-// A disk in memory that follows recorded file calls (REGARD_FAULT_RECORD, fault_shim.c) and can be rebuilt
-// as a power loss may leave it. Synced data is present. Data that was not synced is absent, zero, torn or
-// present; names that were created, renamed, exchanged or removed since their folder was synced are in the
-// old or the new state. fsync() of a file makes its data safe, that of a folder its names.
+// A disk in memory that follows recorded file calls (REGARD_FAULT_RECORD, fault_shim.c). It can be rebuilt as
+// a power loss may leave it:
+// - Data of a file that was synced is present. Other data is absent, zero, torn or present.
+// - Names that were created, renamed, exchanged or removed after the last sync of their folder are in the old
+//   or the new state.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +90,7 @@ class RecordedDisk {
 
   std::size_t unsynced_changes() const { return pending_.size(); }
 
-  // Write the disk as it is after the loss to `folder`, which must not exist. If `folder` is empty, nothing
+  // Write the disk as it is after the loss to `folder`, which must not exist; if `folder` is empty, nothing
   // is written. Return a description of all names and data.
   std::string rebuild(const std::filesystem::path& folder, const Loss& loss) const {
     std::vector<std::map<std::string, int>> names;

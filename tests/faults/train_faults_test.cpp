@@ -1,7 +1,6 @@
 // A tiny training run in which one file call fails: the program is killed, or the call reports an I/O error
-// (once, or it and all later calls) or a full disk. From its first checkpoint, the run folder always contains
-// the latest and the best checkpoint. The resumed run ends with the same bits as a run without faults and
-// leaves no temporary files.
+// or a full disk. After its first checkpoint, the run folder always has the latest and the best checkpoint;
+// the resumed run gives the same bits and leaves no temporary files.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@ namespace regard::testing {
 namespace {
 
 constexpr std::size_t kTrainCallsTried = 100;
-constexpr std::size_t kParts = 4;  // the calls are divided among so many tests
+constexpr std::size_t kParts = 4;  // number of tests among which the calls are divided
 
 using FaultPart = std::tuple<const char*, std::size_t>;  // the kind of fault, the part of the calls
 
@@ -90,8 +89,8 @@ TEST_F(TrainTask, ReplacesACheckpointWithoutExchange) {
   EXPECT_EQ(leftovers(place), std::vector<std::string>());
 }
 
-// A file becomes unreadable while the run is resumed, first its settings, then its corpora in the middle: the
-// error names the file, and the checkpoints stay as they are.
+// A file becomes unreadable while the run is resumed: first its settings, then its corpora. The error names
+// the file, and the checkpoints do not change.
 TEST_F(TrainTask, AnUnreadableFileIsNamedAndTheRunGoesOnAfterRepair) {
   std::vector<std::string> uncached = kTrain;
   uncached.insert(uncached.end(), {"--set", "data.cache=never", "--set", "training.average_last=0"});
@@ -125,8 +124,8 @@ TEST_F(TrainTask, AnUnreadableFileIsNamedAndTheRunGoesOnAfterRepair) {
   EXPECT_TRUE(corpus) << "no read of a corpus failed";
 }
 
-// A mapped file of token ids becomes shorter during training, as if its disk had failed: the run ends with a
-// message instead of a signal without one, and the resumed run makes the cache again.
+// A mapped file of token ids becomes shorter during training, as if its disk had failed. The run ends with a
+// message instead of an unexplained signal, and the resumed run makes the cache again.
 TEST_F(TrainTask, AMappedFileThatCannotBeReadEndsTheRunWithAMessage) {
   const fs::path place = fresh("mapped");
   const pid_t child = fork();

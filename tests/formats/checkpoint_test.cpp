@@ -94,7 +94,7 @@ int fail_at_best(const char* step, const std::filesystem::path& path) {
 }
 
 // After a kill between the updates of the links `latest` and `best`, state.json takes precedence over the
-// link, the link is corrected, and the checkpoint that state.json names as best is not pruned.
+// links. The link is corrected, and the best checkpoint that state.json names is not pruned.
 TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   const TemporaryFolder folder;
   {
@@ -250,8 +250,8 @@ std::filesystem::path prepared(const TemporaryFolder& folder, int trial) {
   return path;
 }
 
-// Expect that after a failure while saving checkpoint 3, the latest is 2 or 3, the best is 1 or 3, both are
-// intact, and saving again succeeds.
+// A failure while saving checkpoint 3 must leave 2 or 3 as the latest and 1 or 3 as the best checkpoint.
+// Expect that both are intact and that saving again succeeds.
 void expect_usable(const std::filesystem::path& path) {
   {
     const RunFolder reading = RunFolder::open(path);

@@ -1,5 +1,5 @@
-// Compared with files made by the reference library (tests/data/safetensors/manifest.json): files that it
-// accepts give the same values; files that it rejects or leaves undefined are rejected.
+// The reader is compared with the reference library (tests/data/safetensors/manifest.json). Files that the
+// library accepts give the same values; files that it rejects or leaves undefined are rejected.
 #include "formats/safetensors.h"
 
 #include <gtest/gtest.h>

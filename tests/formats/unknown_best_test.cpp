@@ -1,4 +1,5 @@
-// The best checkpoint of a run whose latest state.json, which names it, is damaged.
+// The latest state.json of a run names the best checkpoint. If this file is damaged, an earlier best
+// checkpoint is used, with a warning.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// An encoder–decoder whose source is an image decodes through the same scheduler as one of text: greedy
-// search, beam search and sessions give the results of loops written out by hand, without a cache.
+// An encoder–decoder with image input decodes through the same scheduler as one with text input. Greedy
+// search, beam search and sessions give the results of handwritten loops without a cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Requests of many kinds, their results alone, and a listener that records the output of sessions.
+// Requests of many kinds, the result of each request alone, and a listener that records the output of
+// sessions.
 #pragma once
 
 #include <cstring>

@@ -108,8 +108,8 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(room.record.gone, std::vector<std::uint64_t>{early});
     EXPECT_EQ(room.sessions.cache().free_pages(), free);
 
-    // Cancel a session during the prefill of its prompt (a source is encoded in one step), and one that
-    // waits behind it.
+    // Cancel a session during the prefill of its prompt, and a session that waits for it. (The source of an
+    // encoder–decoder is encoded in one step.)
     const std::uint64_t half = room.sessions.join(room.prompt(40, 7));
     const std::uint64_t waits = room.sessions.join(room.prompt(5, 8));
     room.sessions.step();
@@ -143,8 +143,8 @@ TEST(SessionsTest, CancelInEveryState) {
   }
 }
 
-// A session that ends in a step can be cancelled by a callback of another one until its end is reported.
-// After that cancel() returns false.
+// A session that ends in a step can be cancelled by a callback of another session, until the end of the first
+// session is reported. After that, cancel() returns false.
 TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
   Room room("llama");
   const Request request = room.prompt(3, 1, 3), longer = room.prompt(3, 2, 9);
@@ -248,7 +248,7 @@ TEST(SessionsTest, ASmallCacheIsResidentFromTheStart) {
   const std::int64_t page = session_cache_bytes(*session_model("llama"), {.cache_tokens = kPageTokens});
   limits.cache_tokens = (std::int64_t{48} << 20) / page * kPageTokens;
   const std::int64_t bytes = session_cache_bytes(*session_model("llama"), limits);
-  growth(0, limits);  // memory that only the first room needs
+  growth(0, limits);  // the first call also allocates memory that later calls reuse
   EXPECT_GT(growth(bytes, limits), 0.9 * static_cast<double>(bytes) / kMiB);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(growth(bytes - 1, limits), 0.3 * static_cast<double>(bytes) / kMiB);

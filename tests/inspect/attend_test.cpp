@@ -115,7 +115,8 @@ TEST_F(AttendProgram, ATextNeedsATokenizer) {
   EXPECT_REGARD_ERROR(generate_target(loaded, pool, request), ErrorKind::usage, "no tokenizer for its input");
 }
 
-// Without --target, attend shows the translation of the ablated model, and also the one without ablation.
+// Without --target, `attend` shows the translation of the ablated model and the translation of the unmodified
+// model.
 TEST_F(AttendProgram, ShowsTheTranslationUnderAblationAndTheOneWithout) {
   make_model("m", "encoder-decoder");
   std::string heads;

@@ -1,4 +1,4 @@
-// The beam search of a generated target: the results and scores of the library's search.
+// The beam search of a generated target has the results and scores of infer::decode().
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Generation, and the passes of interventions over other inputs, can be stopped between two passes.
+// Generation can be stopped between two passes, and so can interventions that run passes over other inputs.
 #include <gtest/gtest.h>
 
 #include "infer/loaded_model.h"

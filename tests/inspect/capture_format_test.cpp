@@ -238,7 +238,8 @@ TEST_F(CaptureFormat, RefusesActivationsThatDoNotExist) {
   EXPECT_REGARD_ERROR(attended("gpt", request), ErrorKind::usage, "no activation 'residuals'");
 }
 
-// A capture of 12 layers of 12 heads over 512 tokens, in which head number `most` has the highest `telling`.
+// A capture of 12 layers of 12 heads over 512 tokens. Head number `most` has the highest
+// HeadSummary::telling.
 View large_view(std::int64_t most) {
   constexpr std::int64_t kTokens = 512;
   View view;

@@ -1,5 +1,5 @@
-// Probing of the image encoder of CLIP and SigLIP: the states are those that `regard run` returns, and the
-// accuracies are those of a classifier that is trained here.
+// Probing of the image encoder of CLIP and SigLIP: the states equal the output of `regard run`. The
+// accuracies equal the accuracies of a classifier that this test trains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -139,7 +139,7 @@ TEST_P(ImageEncoderProbe, HasTheAccuraciesOfAClassifierOfTheStatesThatRunReturns
   }
   ASSERT_EQ(found.layers.size(), fitted.size());
   ASSERT_GE(found.layers.size(), 2u);
-  bool wrong = false;  // if every prediction is right, little is shown
+  bool wrong = false;  // if all predictions were right, the comparison would show little
   for (std::size_t layer = 0; layer < fitted.size(); ++layer) {
     standardise(fitted[layer], held[layer]);
     const Reference reference(fitted[layer], fitted_labels);

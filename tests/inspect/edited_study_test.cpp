@@ -128,7 +128,8 @@ TEST_F(EditedStudy, OfATranslatorIsThatOfTheChangedModel) {
                                      "tokens", "rollout", "flow", "probe", "alignment"});
 }
 
-// An attention whose output is replaced has no shares of single heads.
+// If an intervention replaces the output of an attention layer, direct attribution does not divide it among
+// heads.
 TEST_F(EditedStudy, DirectAttributionShowsAChangedOutputAsOneComponent) {
   const infer::LoadedModel model = open("gpt");
   StudyRequest request = request_of("direct", false);
@@ -160,8 +161,7 @@ TEST_F(EditedStudy, PlacesThatAViewCannotChangeAreNamed) {
   EXPECT_EQ(table(model, lens).warnings.size(), 0u);
 }
 
-// The heads' losses under another intervention must not be read from the file, even if the loss of the whole
-// model is the same.
+// A state file of other interventions must not be used, even if the loss of the whole model is the same.
 TEST_F(EditedStudy, AStateFileBelongsToItsInterventions) {
   const infer::LoadedModel model = open("gpt");
   for (const std::string view : {"heads", "sets", "flip", "patch", "path"}) {

@@ -28,7 +28,7 @@ class InterventionReference : public ::testing::Test {
         model_(testing::tiny_model("translator", 5)),
         reference_(*model_, testing::tiny_config("translator")) {}
 
-  // Compare the logits under the interventions with those of the reference with its hooks.
+  // Compare the logits under the interventions with the logits of the reference with its hooks.
   void expect_equal(const std::vector<std::string>& texts) {
     const DoubleMatrix expected = reference_.run(kReadSource, kReadTarget);
     reference_.on_value = [](const auto&, auto&) {};

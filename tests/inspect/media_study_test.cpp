@@ -1,5 +1,6 @@
-// Studies of models that read images and sounds: sweeps that reuse values equal whole passes, gradients equal
-// those with respect to the pixels, and the layers of long sounds are looked at in parts.
+// Studies of models that read images and sounds: sweeps with reused values equal complete passes, and
+// gradients equal derivatives with respect to the pixels. The attention weights of long sounds are captured
+// in parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -117,8 +118,8 @@ TEST_P(MediaStudy, EveryLossIsThatOfAWholePass) {
   EXPECT_GT(changed, sweep.heads.size() / 2);
 }
 
-// The whole of gradient × input is the derivative along the ray from zeros to the input. In models with
-// patches it is exact, because their embedding is an affine function of the pixels.
+// The sum of gradient × input is the derivative along the line from zeros to the input. This is exact in
+// models with patches, because their embedding is an affine function of the pixels.
 TEST_P(MediaStudy, GradientTimesInputIsTheDerivativeAlongTheRay) {
   const inspect::PassInput& input = examples_[0].input;
   const std::int64_t position = model_->kind() == ModelKind::encoder_decoder ? 1 : 0;

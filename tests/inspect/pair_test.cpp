@@ -1,5 +1,5 @@
-// The weights that `attend` shows for a pair of texts equal those of transformers, tokenizer included. For a
-// generated continuation it shows prompt and continuation.
+// The weights that `attend` shows for a pair of texts equal the weights of transformers, including
+// tokenization. For a generated continuation, `attend` shows prompt and continuation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

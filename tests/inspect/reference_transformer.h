@@ -1,5 +1,5 @@
-// A pre-norm encoder–decoder in double, made of the plain operations, with a hook at every probe point: the
-// specification that interventions are compared with.
+// A pre-norm encoder–decoder in double, composed of the plain operations, with a hook at every probe point.
+// Interventions are compared with this reference.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ inline DoubleMatrix doubled(const Tensor& tensor) {
 
 class ReferenceTransformer {
  public:
-  // Called with every value at a probe point, and with each head's weights [queries, keys], which they may
-  // change.
+  // Hooks, which may change their arguments: `on_value` is called with every value at a probe point,
+  // `on_weights` with the weights [queries, keys] of each head.
   std::function<void(const std::string& point, DoubleMatrix& value)> on_value = [](const auto&, auto&) {};
   std::function<void(const std::string& point, std::int64_t head, DoubleMatrix& weights)> on_weights =
       [](const auto&, auto, auto&) {};
@@ -48,7 +48,7 @@ class ReferenceTransformer {
       weights_[parameter->name] = doubled(parameter->value());
   }
 
-  // Logits [target tokens, vocabulary].
+  // Return the logits [target tokens, vocabulary].
   DoubleMatrix run(const std::vector<std::int32_t>& source, const std::vector<std::int32_t>& target) {
     ThreadPool pool(1);
     inspect::PointCapture embedded;  // the embedding is taken from the model, because it is not tested here

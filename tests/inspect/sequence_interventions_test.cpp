@@ -119,7 +119,7 @@ TEST_P(SequenceInterventions, EveryPointChangesTheOutput) {
   }
 }
 
-// A change at the last position leaves the earlier positions of a decoder alone.
+// A change at the last position does not change the earlier positions of a decoder.
 TEST_P(SequenceInterventions, PositionsAreThoseOfTheSequence) {
   if (model_->kind() == ModelKind::encoder) return;
   const Tensor plain = run(nullptr)[1];
@@ -137,7 +137,8 @@ TEST_P(SequenceInterventions, PositionsAreThoseOfTheSequence) {
   }
 }
 
-// The head of the decoder's attention set to zero is the ablated head; its loss is that of the sweep.
+// A head that an intervention sets to zero gives the output of the ablated head. The sweep over heads
+// contains this head only.
 TEST_P(SequenceInterventions, AHeadSetToZeroIsTheAblatedHead) {
   if (points_.heads.empty()) return;
   const inspect::Head head = points_.all_heads().at(0);
@@ -162,8 +163,8 @@ TEST_P(SequenceInterventions, AHeadSetToZeroIsTheAblatedHead) {
   }
 }
 
-// The logits of a language model are a function of the last residual; with attention over the source, they
-// are not.
+// A logit lens needs layers that add to one residual, and logits that depend only on this residual. It is
+// rejected for these models.
 TEST_P(SequenceInterventions, TheLensIsRefusedWhereItCannotHold) {
   if (model_->kind() == ModelKind::encoder) return;
   inspect::StudyExample example;

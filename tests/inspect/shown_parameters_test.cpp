@@ -1,5 +1,5 @@
-// The parameters of the shown heads: they equal the tensors of the checkpoint, and with them the model's own
-// queries, values and outputs are computed from the layer's input.
+// The parameters of the shown heads equal the tensors of the checkpoint. With them, the model's own queries,
+// values and outputs are computed from the layer's input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,7 +172,7 @@ TEST(ShownParameters, AreTheTensorsOfTheCheckpoint) {
         });
 }
 
-// The weights of a model that is quantised to int8 are those that it computes with.
+// For a model that is quantised to int8, the shown weights are the quantised weights.
 TEST(ShownParameters, OfAnInt8ModelAreItsQuantisedWeights) {
   const testing::TemporaryFolder folder;
   testing::write_text_model(folder / "gpt", "gpt");

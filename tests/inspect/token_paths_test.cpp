@@ -54,7 +54,8 @@ class TokenPaths : public ::testing::Test {
   std::unique_ptr<Network> model_;
 };
 
-// Return the sum over all paths from the last position to a token of the product of the weights on the path.
+// Return the sum over all paths from the last position to a token. The value of a path is the product of its
+// weights.
 double paths(const std::vector<std::vector<double>>& layers, std::size_t tokens, std::size_t layer,
              std::size_t from, std::size_t to) {
   if (layer == 0) return from == to ? 1.0 : 0.0;
@@ -76,8 +77,8 @@ TEST_F(TokenPaths, RolloutIsTheSumOverAllPaths) {
       EXPECT_NEAR(rolled[from * 4 + to], paths(layers, 4, 3, from, to), 1e-6) << from << " " << to;
 }
 
-// The smallest cut between the last state of the last position and a token's embedding, over all cuts
-// (Ford and Fulkerson 1956: it equals the maximum flow).
+// Return the smallest of all cuts between the last state of the last position and a token's embedding. It
+// equals the maximum flow (Ford and Fulkerson 1956).
 double smallest_cut(const std::vector<std::vector<double>>& layers, std::size_t tokens, std::size_t target) {
   const std::size_t nodes = (layers.size() + 1) * tokens, source = nodes - 1;
   double best = 1e9;

@@ -1,5 +1,5 @@
-// A word's vectors in several sentences: hidden states as transformers computes them, silhouettes and
-// projections as scikit-learn does (tools/make_context_goldens.py).
+// A word's vectors in several sentences: hidden states compared with transformers, silhouettes and
+// projections with scikit-learn (tools/make_context_goldens.py).
 #include "inspect/word_context.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Bits of attention: a row's bits depend on its query and on the keys that it may attend to, not on the
-// number of threads, the rest of the batch, the number of queries in the call, or later keys.
+// The bits of a row of attention depend only on its query and on the keys that it may attend to. They do not
+// depend on the number of threads, the rest of the batch, the number of queries in the call, or later keys.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -86,7 +86,7 @@ void run(AttentionCase& made, ThreadPool& pool) {
   attention_backward(pool, problem);
 }
 
-// Compare all results of sequence s of `batch` with those of `one`, the same sequence run alone.
+// Compare all results of sequence s of `batch` with `one`, which is the same sequence run alone.
 void expect_same(const AttentionCase& batch, std::size_t s, const AttentionCase& one) {
   const auto check = [&](const Floats& all, const Floats& own, std::int64_t begin, const char* what) {
     EXPECT_TRUE(same_bits(all.data() + begin, own.data(), own.size())) << what << " of sequence " << s;
@@ -199,8 +199,8 @@ TEST_P(AttentionBits, LaterKeysDoNotShow) {
   }
 }
 
-// Negative control: keys shifted by one position, with the first masked, give the same numbers up to rounding
-// but other bits, since the blocks of keys begin elsewhere.
+// Negative control: keys shifted by one position, with the first one masked, give other bits, although the
+// numbers are equal up to rounding. The blocks of keys begin at other positions.
 TEST_P(AttentionBits, TheTestSeesAShiftOfTheBlocks) {
   ThreadPool pool(1);
   AttentionCase plain = variant(0);

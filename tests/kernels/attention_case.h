@@ -1,5 +1,5 @@
-// A ragged attention problem that owns its memory, for the tests of the kernels and their bits, and the
-// reference implementation of each of its sequences.
+// A ragged attention problem that owns its memory, for tests of the kernels. Each of its sequences can also
+// be converted to arguments of the reference implementation.
 #pragma once
 
 #include <algorithm>

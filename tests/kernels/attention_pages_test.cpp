@@ -95,8 +95,8 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
     }
 }
 
-// The numbers of queries are those of beams that attend to one encoder output, and one more than kFewQueries.
-// Some queries have no keys.
+// The numbers of queries are typical of beams that attend to one encoder output, and one is above
+// kFewQueries. Some queries have no keys.
 TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
   ThreadPool pool(2);
   for (const std::int64_t rows : {16, 32}) {

@@ -180,7 +180,8 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   EXPECT_LT(worst_error(made.lse, 0, result.lse, 1.0), 1e-6);
 }
 
-// Queries that may attend to no key, because there are no keys or because of positions, a mask or a bias.
+// A query may attend to no key, because there are no keys or because of positions, a mask or a bias. Its
+// results are exact zeros.
 TEST_P(AttentionKernel, RowsWithNothingToSeeGiveExactZeros) {
   const float infinity = std::numeric_limits<float>::infinity();
   ThreadPool pool(2);

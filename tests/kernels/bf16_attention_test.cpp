@@ -1,5 +1,6 @@
-// Attention in bf16: results and gradients are close to those of the f32 kernel on the same rounded operands.
-// The bits are the same for any number of threads, alone or in a batch, and with AMX or its emulation.
+// Attention in bf16: results and gradients are close to the results of the f32 kernel on the same rounded
+// operands. The bits are the same for any number of threads, alone or in a batch, and with AMX or its
+// emulation.
 #include "kernels/bf16_attention.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,7 @@ bool same(const AttentionResult& a, const AttentionResult& b) {
          same(a.value, b.value);
 }
 
-// Run the forward and backward pass with the f32 kernel (then `out` is not rounded) or in bf16.
+// Run the forward and backward pass in bf16, or with the f32 kernel, which does not round `out`.
 AttentionResult attend(const Bf16Batch& batch, bool bf16, int threads) {
   ThreadPool pool(threads);
   AttentionResult r;

@@ -1,5 +1,5 @@
-// Attention in bf16 over cache pages: near a composed reference in double that rounds at the same points, and
-// the same bits for any number of queries in a call, any threads and any batch.
+// Attention in bf16 over cache pages is close to a composed reference in double that rounds at the same
+// points. The bits are the same for any number of queries in a call, any number of threads and any batch.
 #include "kernels/bf16_paged_attention.h"
 
 #include <gtest/gtest.h>
@@ -126,8 +126,8 @@ PagedResult attend(const std::vector<const PagedSequence*>& batch, Range queries
   return result;
 }
 
-// The same in double, with the rounding of the kernel: queries, keys, values and weights before their
-// division by the sum.
+// Compute the same attention in double, with the rounding of the kernel. Queries, keys and values are
+// rounded, and so are the weights before their division by the sum.
 PagedResult composed(const PagedSequence& one, const PagedExtras& extras = {}) {
   const AttentionSpec& spec = one.spec;
   const Numbers query = rounded_numbers(one.query), key = rounded_numbers(one.key),
@@ -203,8 +203,8 @@ std::vector<AttentionSpec> all_specs() {
 
 class Bf16PagedAttention : public testing::EachBf16Path {};
 
-// The rounding of an unnormalised weight may differ by one unit where the order of f32 sums changes its
-// score.
+// Another order of f32 sums can change a score, so an unnormalised weight may differ by one unit after
+// rounding.
 TEST_P(Bf16PagedAttention, IsTheComposedReference) {
   each_path([](Bf16Path) {
     for (const AttentionSpec& spec : all_specs())

@@ -193,7 +193,7 @@ TEST_P(Bf16Test, SameBitsForAnyThreadsAndRows) {
   });
 }
 
-// The epilogue is that of gemm(): bias, the value before the activation, activation, residual.
+// The epilogue is the same as in gemm(): bias, the value before the activation, activation, residual.
 TEST_P(Bf16Test, AppliesTheEpilogue) {
   each_path([](Bf16Path) {
     const Bf16Case c{35, 70, 40};
@@ -237,8 +237,7 @@ TEST_P(Bf16Test, RoundsAsTheProductsDo) {
   EXPECT_EQ(nan[0] & 0x7FC0u, 0x7FC0u);
 }
 
-// With operands and results stored as bf16, the bits are those of the product of f32 operands, rounded to
-// bf16.
+// With operands and results stored as bf16, the bits equal the product of f32 operands rounded to bf16.
 TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
   each_path([](Bf16Path) {
     for (const Bf16Case& shape :
@@ -272,8 +271,8 @@ TEST_P(Bf16Test, StoredOperandsAndResultsHaveTheSameBits) {
   });
 }
 
-// Dropout in the epilogue has the bits of separate steps on the f32 product: activation, dropout(), rounding.
-// So has the backward pass of both.
+// Dropout in the epilogue gives the same bits as separate steps on the f32 product: activation, dropout(),
+// rounding. Their backward passes also give the same bits.
 TEST_P(Bf16Test, DropsInTheEpilogueAndItsBackwardPass) {
   each_path([](Bf16Path) {
     const Bf16Case c{53, 150, 64};
@@ -339,7 +338,7 @@ TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {
   });
 }
 
-// On any processor, the precision is computed faster than f32, or is refused and the error gives the reason.
+// On any processor, bf16 is faster than f32, or it is rejected with an error that gives the reason.
 TEST_P(Bf16Test, IsRefusedWithoutFastInstructions) {
   if (default_bf16_path()) return require_bf16("training.precision = \"bf16\"");
   if (!bf16_paths().empty()) {

@@ -1,5 +1,5 @@
-// Packed f16 and bf16 matrices: products are bit-identical to those of the widened f32 matrix, and parts are
-// stored side by side.
+// Packed f16 and bf16 matrices: products are bit-identical to products with the widened f32 matrix. A matrix
+// can be packed from several parts side by side.
 #include "kernels/packed_matrix.h"
 
 #include <gtest/gtest.h>

@@ -90,7 +90,7 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
 }
 
-// The mean of ten times 0.3 is not 0.3 in double precision.
+// The mean of ten values 0.3 is not 0.3 in double precision.
 TEST(Pearson, OfEqualValuesIsNan) {
   const std::vector<double> numbers = {3, 0, 3, 0, 3, 2, 2, 0, 2, 1};
   for (const double value : {0.1, 0.3, 2.2}) {

@@ -26,7 +26,7 @@ TEST(RetrievalMetrics, EqualScikitLearns) {
   }
 }
 
-// A tie counts against the correct candidate, and a score that is not a number is no reason to rank it first.
+// A tie and a NaN score count against the correct candidate.
 TEST(RetrievalMetrics, TiesCountAgainstTheRightCandidate) {
   const std::vector<float> scores{0.5f, 0.5f, 0.1f, std::numeric_limits<float>::quiet_NaN(), 0.2f, 0.3f};
   EXPECT_EQ(ranks_of_right(scores, 3, std::vector<std::int64_t>{0, 2}), (std::vector<std::int64_t>{2, 2}));

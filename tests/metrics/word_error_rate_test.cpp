@@ -1,4 +1,4 @@
-// Word and character error rates. The numbers are those of jiwer 4.0 (wer, cer) for the same pairs.
+// Word and character error rates. The expected numbers are from jiwer 4.0 (wer, cer) for the same pairs.
 #include "metrics/word_error_rate.h"
 
 #include <gtest/gtest.h>

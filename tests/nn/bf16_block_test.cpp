@@ -1,5 +1,5 @@
-// Layers whose tape stores bf16. Values and gradients are close to those in f32, and activations need less
-// memory. The bits are the same for any number of threads, with gradient checkpointing, and with the emulated
+// Layers whose tape stores bf16: values and gradients are close to f32, and activations need less memory. The
+// bits are the same for any number of threads, with gradient checkpointing, and with the emulated
 // instructions.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// nn::Recurrent against torch.nn.RNN, LSTM and GRU, and a convolution of windows() and linear() against
-// torch.nn.Conv1d, on ragged batches: outputs, last states and every gradient
+// Compare nn::Recurrent with torch.nn.RNN, LSTM and GRU, and a convolution made of windows() and linear()
+// with torch.nn.Conv1d. Outputs, last states and all gradients are compared on ragged batches
 // (tools/make_recurrent_goldens.py).
 #include <gtest/gtest.h>
 

@@ -27,11 +27,11 @@ TEST(Interventions, AttendShowsThePassUnderThem) {
   const Json plain =
       edits_server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
   EXPECT_NE(plain["attention"], expected["attention"]);
-  // The same interventions as objects.
+  // Send the same interventions as objects instead of strings.
   request["interventions"] = {{{"do", "zero"}, {"at", "decoder.0.0"}},
                               {{"do", "scale"}, {"at", "decoder.0.1"}, {"by", 0.5}, {"positions", {1}}}};
   EXPECT_EQ(edits_server().post("/attend", request).json()["attention"], expected["attention"]);
-  // Interventions with values of another input.
+  // Send an intervention with values of another input.
   request["interventions"] = {"patch decoder.0.residual text=\"a river\" positions=0-2"};
   EXPECT_EQ(edits_server().post("/attend", request).status, 200);
 }
@@ -60,7 +60,7 @@ TEST(Interventions, WrongOnesAre400) {
   const std::string many = "patch decoder.0.residual ids=0";
   std::string longest = many;
   for (int i = 0; i < 2000; ++i) longest += ",1";
-  std::string places = "zero decoder.0.residual[0";  // each of these places is an edit of every token
+  std::string places = "zero decoder.0.residual[0";  // each index is a separate edit of every token
   for (int i = 0; i < 2000; ++i) places += ",0";
   places += "]";
   for (const std::string& one :

@@ -140,7 +140,7 @@ TEST(OpenAi, ErrorsNameTheMember) {
   Reply reply = server().post("/v1/completions", {{"model", "none"}, {"prompt", "a"}});
   EXPECT_EQ(reply.status, 404);
   EXPECT_EQ(reply.json()["error"]["code"], "model_not_found");
-  reply = server().post("/v1/completions", {{"prompt", "a"}});  // two models can generate: which one?
+  reply = server().post("/v1/completions", {{"prompt", "a"}});  // ambiguous: two models can generate
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("gpt, translator"), std::string::npos) << reply.body;
   reply = server().post("/v1/completions", {{"model", "gpt"}, {"prompt", "a"}, {"n", 1000}});

@@ -1,6 +1,6 @@
 // Random requests to every route of the OpenAPI document: values of its schemas, values of other types, and
-// random bytes, as JSON, forms and files. No response is an error of the server, and each result matches the
-// document's schema. REGARD_SOAK_SECONDS sets the length.
+// random bytes, as JSON, forms and files. No response is a server error, and each result matches the schema;
+// REGARD_SOAK_SECONDS sets the length of the test.
 #include <cstdlib>
 #include <random>
 
@@ -206,7 +206,7 @@ std::vector<std::string> sample_files() {
           std::string("RIFF\0\0\xff\xffWAVEfmt ", 16)};
 }
 
-// Return a request to the route; `complete` is set if its bytes are those of a complete request.
+// Return a request to the route. Set `complete` to false if the request was damaged and may be incomplete.
 std::string random_request(RequestMaker& maker, const DocumentedRoute& route,
                            const std::vector<std::string>& files, bool& complete) {
   std::string path = route.path;

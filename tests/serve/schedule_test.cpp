@@ -107,7 +107,7 @@ TEST(Schedule, ARequestHasADeadline) {
   serve::ServeOptions options = serve_options();
   options.timeout = std::chrono::seconds(0);
   TestServer server(options, {"gpt"});
-  // Long enough that it cannot end before the scheduler checks its deadline.
+  // This request takes so long that it cannot end before the scheduler checks its deadline.
   const Json many{{"model", "gpt"}, {"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
   const Reply reply = server.post("/v1/completions", many);
   EXPECT_EQ(reply.status, 504);

@@ -1,7 +1,6 @@
-// Many clients stream, cancel, read slowly and send bad requests at the same time. Each complete response
-// must equal that of the same request alone. At the end no request or memory remains in use. With
-// REGARD_SOAK_SECONDS the server is the program, in a process of its own, whose memory is compared with that
-// after one minute.
+// Many clients stream, cancel, read slowly and send bad requests; each complete response must equal the
+// response to the same request alone, and no request or memory may remain in use. With REGARD_SOAK_SECONDS
+// the server is a separate process, whose memory is compared with its memory after one minute.
 #include <atomic>
 #include <cstdlib>
 #include <random>
@@ -173,7 +172,7 @@ std::string metrics_at_rest(std::uint16_t port) {
   return text;
 }
 
-// Ask for /health until `end` and return the slowest answer in seconds.
+// Request /health until `end`, and return the longest response time in seconds.
 double watch_health(std::uint16_t port, Clock::time_point end) {
   double slowest = 0.0;
   while (Clock::now() < end) {

@@ -79,8 +79,8 @@ TEST(Speech, AttentionOverASoundIsACapture) {
   EXPECT_EQ(before["text"], "a.wav");
   EXPECT_NEAR(before["sound"]["time_step"].get<double>(), 0.02, 1e-6);
   for (const Json& head : before["attention"]) EXPECT_EQ(head["kind"], "cross");
-  // With an ablated head, the response has the pass over the given tokens and the text that the model
-  // generates freely.
+  // With an ablated head, the response contains the pass over the given tokens, and the text that the model
+  // generates without given tokens.
   Json request{{"written", before["tokens"]["written"]["ids"]}, {"ablate", "cross.0.1"}, {"free", true}};
   request["generate"] = 5, request["model"] = "whisper";
   reply = post_sound(path, sound, {{"request", request.dump()}});

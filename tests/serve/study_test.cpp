@@ -19,7 +19,7 @@ class StudyRoute : public ::testing::Test {
     std::ofstream(folder_ / name) << content;
     return (folder_ / name).string();
   }
-  // Expect that the server's table equals that of the library.
+  // Expect that the server's table equals the library's table.
   void expect_equal(const std::string& model, const std::string& view, const StudyOptions& options,
                     Json body) {
     const Study study = regard::study(load(TestServer::folder(model)), view, options);

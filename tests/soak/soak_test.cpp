@@ -1,7 +1,6 @@
-// Soak test: over a hundred sessions at once on four models, which join, end and are cancelled at random.
-// Every finished session gives the same bits as alone, memory does not grow, and a step in which no session
-// joins or ends allocates nothing. Default: 4 seconds; `make soak` runs it for ten minutes
-// (REGARD_SOAK_SECONDS).
+// Over a hundred sessions on four models join, end and are cancelled at random for 4 seconds, or for ten
+// minutes in `make soak` (REGARD_SOAK_SECONDS). Each finished session must give the same bits as alone,
+// memory must not grow, and a step in which no session joins or ends must not allocate.
 #include "support/count_allocations.h"
 
 #include <gtest/gtest.h>

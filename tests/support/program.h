@@ -23,8 +23,8 @@ struct ProgramResult {
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
 
-// Like run_program(), but send the program a signal after `after`. Sets `interrupted`, if given, to whether
-// it was still running.
+// Like run_program(), but send the program a signal after `after`. If `interrupted` is given, it is set to
+// whether the program was still running.
 struct Interruption {
   int signal = 0;
   std::chrono::microseconds after{0};

@@ -28,7 +28,7 @@ std::unique_ptr<Network> tiny_model(const std::string& name, std::uint64_t seed 
 std::vector<Tokens> random_tokens(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary,
                                   std::uint64_t seed);
 
-// One side of a batch; its spans point into it.
+// Tokens of one side of a batch. The spans of batch() point into this object.
 struct Side {
   Tokens ids;
   RaggedBuffer buffer;
@@ -46,8 +46,8 @@ class Runner {
   // Like full(), but with a key/value cache, `step` tokens at a time.
   std::vector<std::vector<float>> cached(const std::vector<std::size_t>& order, std::int64_t step);
 
-  // Compute the next-token loss over all sequences. If `backward`, add its gradients to those of the
-  // parameters.
+  // Compute the next-token loss over all sequences. If `backward` is true, add its gradients to the gradients
+  // of the parameters.
   float loss(std::uint64_t step, bool backward);
 
   Arena& arena() { return arena_; }

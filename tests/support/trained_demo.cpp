@@ -31,7 +31,7 @@ class FileLock {
   int descriptor_;
 };
 
-// Names the build of the program: another build trains again.
+// Return a name for the build of the program. Another build has another name and trains again.
 std::string build_name() {
   const fs::path program = program_path();
   return std::to_string(fs::file_size(program)) + "-" +
@@ -50,7 +50,7 @@ TrainedDemo trained_demo() {
       if (old.is_directory()) fs::remove_all(old.path());
     fs::create_directories(folder);
 #if defined(__x86_64__)
-    ::setenv("REGARD_ISA", "avx2", 1);  // as the documents: the same bits on every x86-64 machine
+    ::setenv("REGARD_ISA", "avx2", 1);  // as in the documents: the same bits on every x86-64 machine
 #endif
     const ProgramResult result = run_program({"demo", "--json", "-q", "-t", "2"}, folder, "", 580);
     if (result.exit_code != 0) throw std::runtime_error("regard demo: " + result.err);

@@ -151,8 +151,8 @@ TEST(Embed, DenseModuleIsALinearLayerWithItsActivation) {
   EXPECT_NEAR(after.f32()[1], std::tanh(0.5f - before.f32()[5]), 1e-6);
 }
 
-// The expected pooling leaves out the prompt's tokens; it is computed from the golden token states of the
-// whole text.
+// The expected pooling excludes the prompt's tokens. It is computed from the golden token states of the whole
+// text.
 TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
   const testing::Golden golden("hf-more", "st-mean");
   const Tensor states = golden.tensor("last_hidden_state");

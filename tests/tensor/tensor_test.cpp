@@ -60,8 +60,8 @@ TEST(DType, ConversionsRoundOnce) {
     one.f64()[0] = value;
     return one.to(dtype).to(DType::f64).f64()[0];
   };
-  // These values are so close above and below the midpoint of two neighbours that f32 cannot represent the
-  // difference.
+  // These values lie just above and below the midpoint of two neighbours of the type. f32 cannot represent
+  // the difference from the midpoint.
   EXPECT_EQ(half(1 + 0x1p-8 + 0x1p-40, DType::bf16), 1 + 0x1p-7);
   EXPECT_EQ(half(1 + 0x1p-8 - 0x1p-40, DType::bf16), 1.0);
   EXPECT_EQ(half(1 + 0x1p-8, DType::bf16), 1.0) << "to even";
@@ -120,7 +120,7 @@ TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
     std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
     return tensor;
   };
-  filled(8);  // after this is freed, malloc would otherwise keep smaller freed blocks
+  filled(8);  // after this is freed, malloc by default keeps smaller freed blocks
   std::vector<Tensor> tensors;
   const double before = testing::resident_mib();
   for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());

@@ -48,7 +48,8 @@ TEST_P(Scanners, EqualPcre2) {
   const Scanner scan = published_scanner(*param.pattern);
   ASSERT_NE(scan, nullptr);
   std::string expression(*param.pattern);
-  // In Oniguruma "$" is the end of a line. Only tiktoken's pattern contains it and means the end of the text.
+  // In Oniguruma "$" is the end of a line. Only tiktoken's pattern contains "$", where it is the end of the
+  // text.
   if (const std::size_t dollar = expression.find("++$"); dollar != std::string::npos)
     expression.replace(dollar + 2, 1, "\\z");
   const auto pcre2 = pcre2_pattern(expression, "test");

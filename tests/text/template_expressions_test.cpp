@@ -15,7 +15,7 @@ const std::map<std::string, std::string> kDifferences{
     {"{{ 3 * 'ab' }}", ""},  // only string * count is supported
     {"{{ l * 2 }}", ""},     // lists cannot be repeated
     {"{% for i in 1, 2 %}{{ i }}{% endfor %}", ""},
-    {"{{ w.upper() }}", "STRAßE ÜNÏ 漢字 E\u0301"},  // case mapping of single letters
+    {"{{ w.upper() }}", "STRAßE ÜNÏ 漢字 E\u0301"},  // each letter is mapped to one letter
     {"{{ w | upper }}", "STRAßE ÜNÏ 漢字 E\u0301"},
     {"{{ 'hello wORLD foo-bar 3rd' | title }}", "Hello World Foo-Bar 3Rd"},
     {"{{ 2.675 | round(2) }}", "2.68"},  // rounded after multiplication by 100

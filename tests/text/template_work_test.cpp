@@ -39,7 +39,7 @@ std::size_t work_of(const std::string& source) {
 }
 
 TEST(TemplateWork, OfEachOperation) {
-  // Work of each template in addition to that of the template "{{ 1 }}".
+  // Work of each template in addition to the work of the template "{{ 1 }}".
   const std::vector<std::pair<std::string, std::size_t>> expected{
       {"{{ t }}", 24},
       {"{{ t.upper() }}", 45221},

@@ -1,4 +1,4 @@
-// Trainers: merges equal those of the reference on synthetic corpora, and trained tokenizers are lossless.
+// Trainers find the same merges as the reference on synthetic corpora, and trained tokenizers are lossless.
 #include "text/train_bpe.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ std::vector<std::shared_ptr<const Tokenizer>> trained(ThreadPool* pool) {
   return all;
 }
 
-// Draw a code point: mostly one that often breaks tokenizers, sometimes any.
+// Draw a code point: in most cases one that often causes errors in tokenizers, else any.
 char32_t draw(RandomStream& random) {
   using namespace std::string_literals;
   static const std::u32string kOdd =

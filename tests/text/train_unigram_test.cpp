@@ -96,8 +96,8 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
   EXPECT_LT(score, -3000);
 }
 
-// Compare every piece after no, one or several rounds of pruning. The reference gives characters whose pieces
-// were pruned scores in the order of a hash table, 0.0001 apart.
+// Compare every piece after no, one or several rounds of pruning. In the reference, characters whose pieces
+// were pruned have scores 0.0001 apart, in the order of a hash table.
 TEST(TrainUnigram, PiecesAndLikelihoodAreThoseOfTheReference) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

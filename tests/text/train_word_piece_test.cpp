@@ -1,4 +1,5 @@
-// WordPiece: the vocabulary equals that of the reference trainer as a set, and texts are encoded correctly.
+// WordPiece: the vocabulary has the same pieces as the vocabulary of the reference trainer, and texts are
+// encoded correctly.
 #include "text/train_word_piece.h"
 
 #include <gtest/gtest.h>

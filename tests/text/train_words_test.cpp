@@ -1,5 +1,5 @@
-// Word tokenizers: the vocabulary equals that of the reference trainer, and texts are encoded and decoded
-// correctly.
+// Word tokenizers: the trainer gives the same vocabulary as the reference trainer, and texts are encoded and
+// decoded correctly.
 #include "text/train_words.h"
 
 #include <gtest/gtest.h>

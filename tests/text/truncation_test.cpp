@@ -54,8 +54,8 @@ TEST(Truncation, IsThatOfTokenizers) {
   EXPECT_GT(refused, 50u);
 }
 
-// A maximum length smaller than the number of special tokens is rejected; tokenizers omits the special
-// tokens.
+// A maximum length smaller than the number of special tokens is rejected. The library tokenizers omits the
+// special tokens instead.
 TEST(Truncation, NeedsRoomForTheSpecialTokens) {
   Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");
   const auto with = [&](int length) {

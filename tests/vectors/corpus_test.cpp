@@ -128,7 +128,7 @@ TEST(Sampling, SubsamplingIsWord2vecsCode) {
   EXPECT_EQ(keep_probabilities(counts, 0.0), (std::vector<float>{1, 1, 1}));
 }
 
-// No word has the code of another, and the total code length is that of a Huffman code.
+// All codes differ, and their total length equals the length of a Huffman code.
 TEST(Sampling, TheTreeIsHuffmans) {
   const std::vector<std::int64_t> counts{45, 13, 12, 16, 9, 5};  // example of Cormen et al.: cost 224
   const HuffmanTree tree(counts);

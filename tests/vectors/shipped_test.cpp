@@ -9,8 +9,8 @@
 namespace regard::vectors {
 namespace {
 
-// Return how much attention without projections in `text` increases the cosine of `word` with `to` relative
-// to that with `away`.
+// Return how much attention without projections in `text` increases cosine(`word`, `to`) − cosine(`word`,
+// `away`).
 double pull(const std::string& text, const std::string& word, const std::string& to,
             const std::string& away) {
   ThreadPool pool(1);

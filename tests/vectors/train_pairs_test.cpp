@@ -60,8 +60,8 @@ class Training : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// Texts of one kind follow those of another, as in concatenated corpora. The vector of a shared word must
-// not always be nearest to the texts that come last.
+// Texts of one kind follow texts of another kind, as in concatenated corpora. The vector of a shared word
+// must not always be nearest to the texts that come last.
 TEST_F(Training, TheFilesEndDoesNotAlwaysWin) {
   RandomStream random({7, 0, 0});
   std::vector<std::string> text;

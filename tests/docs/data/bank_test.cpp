@@ -69,9 +69,9 @@ std::vector<Sentence> bank_sentences() {
   return sentences;
 }
 
-// Compute how attention moves the vector of "bank" in context. A sentence counts as correct if "bank" ends
-// closer to the word of its sense. The result is the mean of the accuracies of both senses, since the money
-// sense has many more sentences.
+// Compute how attention moves the vector of "bank" in context: a sentence is correct if "bank" ends closer to
+// the word of its sense. Return the mean accuracy of the two senses, because the money sense has many more
+// sentences.
 std::map<std::string, double> figures() {
   const WordVectors vectors = trained();
   ThreadPool pool(1);

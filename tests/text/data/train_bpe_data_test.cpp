@@ -1,4 +1,4 @@
-// The merges of the byte-level trainer equal those of Hugging Face's trainer on a real corpus.
+// The byte-level trainer finds the same merges as Hugging Face's trainer on a real corpus.
 #include <gtest/gtest.h>
 
 #include <fstream>
