@@ -26,7 +26,7 @@ expect() {
 sentence="expected an x86-64-v3 processor: AVX, AVX2, BMI1, BMI2, F16C, FMA, LZCNT, MOVBE"
 expect 0 "regard" --version
 expect 0 "Subcommands" --help
-expect 0 "none: the processor is without AVX, AVX2" info
+expect 0 "none: the processor does not have AVX, AVX2" info
 expect 0 "tensor" info "$data/tasks/roberta-fill"
 expect 0 "" tokenizer encode -T "$data/tasks/roberta-fill"
 expect 2 "$sentence" fill "$data/tasks/roberta-fill"

@@ -61,8 +61,8 @@ class Problem {
     require(k.shape()[0] == q.shape()[0] && k.shape()[3] == q.shape()[3],
             "the shapes of keys and queries do not match", k, "batch and head_dim of " + q.shape().text());
     require(k.shape()[1] > 0 && q.shape()[1] % k.shape()[1] == 0,
-            "query heads must be a multiple of key heads", k,
-            "a divisor of " + std::to_string(q.shape()[1]) + " heads");
+            "the number of query heads is not a multiple of the number of key heads", k,
+            "a number of key heads that divides the " + std::to_string(q.shape()[1]) + " query heads");
     if (v == nullptr) return;
     require(v->shape()[0] == k.shape()[0] && v->shape()[1] == k.shape()[1] && v->shape()[2] == k.shape()[2],
             "the shapes of values and keys do not match", *v,

@@ -136,7 +136,7 @@ class Path {
 
   void take_head(Tensor& q, Tensor& k, Tensor& v) {
     const auto names = [](const Tensor& t) { return feature_names(t.columns()); };
-    q = add_step("queries", "Q = X W_Q", "Queries, in " + input_.head + ".", input_.q, names(input_.q));
+    q = add_step("queries", "Q = X W_Q", "Queries of " + input_.head + ".", input_.q, names(input_.q));
     k = add_step("keys", "K = X W_K", "Compared with the queries: which tokens attend to it.", input_.k,
                  names(input_.k));
     v = add_step("values", "V = X W_V", "Averaged with the attention weights.", input_.v, names(input_.v));

@@ -85,7 +85,7 @@ Error resource_error(std::string message) {
 }
 
 Error out_of_memory(std::uint64_t bytes) {
-  return resource_error("out of memory: the system refused " + std::to_string(bytes) + " bytes");
+  return resource_error("out of memory: cannot allocate " + std::to_string(bytes) + " bytes");
 }
 
 Error caught_error() {

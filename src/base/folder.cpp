@@ -55,7 +55,7 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
 Error is_taken(const std::filesystem::path& path) {
   return usage_error("the output path exists already")
       .found(path.string())
-      .remedy("Choose another path, or remove it");
+      .remedy("Choose another path, or remove the existing file or folder");
 }
 
 // Return " (process PID)" for the process that holds the folder's lock; "" if unknown.

@@ -233,7 +233,7 @@ Error wrong(std::string_view key, const std::string& file, const Json& value, co
 
 const Json* find(const Json& object, std::string_view key, const std::string& file) {
   if (!object.is_object())
-    throw file_error(file, "cannot look up \"" + std::string(key) + "\"")
+    throw file_error(file, "the parent of the key \"" + std::string(key) + "\" is not an object")
         .found(describe(object))
         .expected("an object");
   const auto found = object.find(key);

@@ -151,8 +151,8 @@ struct ThreadPool::State {
       const int asked = std::exchange(size, static_cast<int>(workers.size()) + 1);
       monitor = OversubscriptionMonitor(size);
       active.store(size);
-      return "the system started " + std::to_string(size) + " of " + std::to_string(asked) +
-             " threads; using these (" + refused.what() + ")";
+      return "the system started only " + std::to_string(size) + " of " + std::to_string(asked) +
+             " threads, so only these are used (" + refused.what() + ")";
     }
   }
 

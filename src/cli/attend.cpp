@@ -52,13 +52,13 @@ constexpr const char* kFooter =
     "unless --layer, --head or --all is given. --json and --html contain every head that --kind, --layer\n"
     "and --head select; without these options, all heads. The options from --kind to --full select the\n"
     "content of the capture that --json prints and that the page of --html contains; the page always has\n"
-    "the data of --values and --parameters. Weights have 8 bits; for a long text, only the\n"
-    "heads with the highest scores have them; the others have a thumbnail. --full writes all weights in\n"
-    "f32. For an image model, TEXT is an image file, and --svg shows which patches of the image each\n"
-    "head attends to, and attention rollout; for a captioning model, which patches each generated word\n"
-    "attends to. For CLIP and SigLIP, TEXT is a text or an image file; the encoder that reads it is shown. "
-    "For a sound model, TEXT is a sound file of which the first 30 seconds are read, and\n"
-    "--html shows the attention over the spectrogram.";
+    "the data of --values and --parameters. Weights are stored in 8 bits. For a long text, the capture\n"
+    "contains the weights of only the heads with the highest scores, and a thumbnail of each other head.\n"
+    "--full writes all weights in f32. For an image model, TEXT is an image file, and --svg shows which\n"
+    "patches of the image each head attends to, and attention rollout; for a captioning model, --svg shows\n"
+    "which patches each generated word attends to. For CLIP and SigLIP, TEXT is a text or an image file;\n"
+    "the encoder that reads TEXT is shown. For a sound model, TEXT is a sound file of which the first 30\n"
+    "seconds are read, and --html shows the attention over the spectrogram.";
 
 // Return the maps of --kind (default: usual_kind(model)) to draw. With --layer and --head, return all of
 // these maps; with only one of the two, return the map with the highest score (HeadSummary::telling) per
@@ -88,7 +88,7 @@ std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOpti
 // Return a legend for the axes of the map.
 std::string axes(const inspect::Map& map) {
   const char* rows = map.head.kind == inspect::Kind::cross ? "the generated token" : "the token that attends";
-  return fmt::format("row: {}; column: what it attends to; ·: less than half a percent", rows);
+  return fmt::format("row: {}; column: the token that it attends to; ·: less than 0.5 %", rows);
 }
 
 void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>& maps) {
@@ -123,13 +123,15 @@ void attend(const AttendOptions& options, Globals& globals) {
       options.target.empty() && (kind == ModelKind::encoder_decoder || options.generate > 0);
   require_generated(options, generates, kind);
   if (!options.compare.empty() && options.html.empty())
-    throw usage_error("--compare needs --html, whose page shows both texts").remedy("Add --html FILE");
+    throw usage_error("--compare needs --html, because only the HTML page shows both texts")
+        .remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two options");
   if (!options.tokenizers.empty() && options.html.empty() && !globals.json)
     throw usage_error("--tokenizer needs --html or --json").remedy("Add --html FILE or --json");
   if (options.checkpoints && options.html.empty())
-    throw usage_error("--checkpoints needs --html, whose page shows them").remedy("Add --html FILE");
+    throw usage_error("--checkpoints needs --html, because only the HTML page shows the checkpoints")
+        .remedy("Add --html FILE");
   if (options.checkpoints && !options.adapter.empty())
     throw usage_error("--checkpoints cannot be combined with --adapter")
         .remedy("Remove one of the two options");
@@ -182,7 +184,7 @@ void add_attend(CLI::App& app, Globals& globals) {
       ->check(not_negative());
   verb->add_option("--beam", options->beam,
                    "Beam width of the generated text; --html and --json then also show the search. Default: "
-                   "the width in the model's folder")
+                   "the width set in the model's folder")
       ->check(CLI::Range(std::int64_t{1}, infer::kWidestBeam));
   add_view_options(*verb, *options);
   verb->add_flag(

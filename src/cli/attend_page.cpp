@@ -33,13 +33,13 @@ void require_no_text_options(const AttendOptions& options, const char* reads) {
                                     {"--tokenizer", !options.tokenizers.empty()},
                                     {"--checkpoints", options.checkpoints}})
     if (given)
-      throw usage_error(fmt::format("{} needs a text model; this model reads {}", name, reads))
+      throw usage_error(fmt::format("{} needs a model that reads text; this model reads {}", name, reads))
           .remedy(fmt::format("Remove {}", name));
 }
 
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {
   if (options.beam == 0 || generates) return;
-  throw usage_error("--beam needs a text that the model generates")
+  throw usage_error("--beam applies only to a text that the model generates")
       .remedy(kind == ModelKind::decoder ? "Add --generate N" : "Remove --beam");
 }
 

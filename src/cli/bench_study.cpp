@@ -177,7 +177,7 @@ void run(const StudyBenchRequest& request, Globals& globals) {
         .expected("a decoder-only model");
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
-      throw usage_error("--tokens or --length exceeds the model's positions")
+      throw usage_error("--tokens or --length exceeds the model's maximum number of positions")
           .found(std::to_string(longest) + " tokens")
           .expected("at most " + std::to_string(model->max_positions()) + " tokens");
   model->prepare_for_inference(globals.pool());

@@ -278,8 +278,8 @@ void add_classify(CLI::App& app, Globals& globals) {
       "best first. Image models read PNG, JPEG, WebP, PPM, PGM and IDX files, sound models WAV and, if "
       "regard\n"
       "was built with libsndfile, FLAC, OGG and MP3 files. Both kinds also read a text file that lists such\n"
-      "files, one per line. A model that compares texts and images (CLIP, SigLIP) classifies images by any\n"
-      "labels: --labels \"a cat,a dog\".");
+      "files, one per line. A model that compares texts and images (CLIP, SigLIP) classifies images with\n"
+      "the labels of --labels, such as --labels \"a cat,a dog\".");
   add_task_options(*verb, request->task);
   verb->add_option("IMAGES", request->files, "More image or sound files");
   verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
@@ -291,9 +291,10 @@ void add_classify(CLI::App& app, Globals& globals) {
       "--labels", request->labels,
       "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: labels separated "
       "by commas, or such a file");
-  verb->add_option("--pattern", request->pattern,
-                   "CLIP, SigLIP: the text to compare with, where {} stands for the label. Default: \"This "
-                   "is a photo of {}.\"");
+  verb->add_option(
+      "--pattern", request->pattern,
+      "CLIP, SigLIP: the text to compare with the image; {} is replaced by the label. Default: \"This "
+      "is a photo of {}.\"");
   verb->add_option("--scores", request->scores,
                    "Type of the scores: softmax (one label per input), sigmoid (independent labels) or none. "
                    "Default: determined "

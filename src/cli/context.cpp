@@ -76,7 +76,7 @@ void print_layers(const inspect::WordContext& context) {
 
 void print_matrix(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
   const std::size_t count = context.places.size();
-  print_result("\n{}: cosine of each pair, and each sentence's nearest\n    ", layer.name);
+  print_result("\n{}: cosine of each pair, and the nearest other sentence\n    ", layer.name);
   for (std::size_t i = 0; i < count; ++i) print_result(" {:>6}", i + 1);
   print_result("  nearest\n");
   for (std::size_t i = 0; i < count; ++i) {
@@ -110,7 +110,8 @@ void print_context(const inspect::WordContext& context, const inspect::ContextLa
   if (context.places.size() <= kMostColumns)
     print_matrix(context, layer);
   else
-    print_result("\nmore than {} sentences: --json has the cosine of each pair\n", kMostColumns);
+    print_result("\nThe cosine of each pair is printed for at most {} sentences; --json has all of them.\n",
+                 kMostColumns);
 }
 
 void context_verb(const ContextOptions& options, Globals& globals) {
@@ -141,9 +142,9 @@ void add_context(CLI::App& app, Globals& globals) {
       "Each sentence must contain WORD as a whole word; its first occurrence is used. Each line of "
       "--input\n"
       "is SENTENCE or SENSE<tab>SENTENCE. The vector of a word with several tokens is their mean.\n"
-      "Layers: static is the embedding alone, input adds positions, output follows the last norm. The\n"
-      "silhouette is near 1 if the senses are well separated, and near 0 or below otherwise. An\n"
-      "encoder-decoder runs only its encoder.");
+      "Layers: static is the embedding alone, input is the embedding with positions, output is the result\n"
+      "of the last norm. The silhouette is near 1 if the senses are well separated, and near 0 or below\n"
+      "otherwise. For an encoder-decoder, only the encoder is run.");
   add_model_argument(*verb, options->model);
   verb->add_option("WORD", options->word, "Word to compare")->required()->check(valid_text());
   verb->add_option("SENTENCES", options->sentences, "Sentences. Default: the lines of --input")
@@ -152,7 +153,7 @@ void add_context(CLI::App& app, Globals& globals) {
                    "File of further sentences. Default: standard input if there are no SENTENCES");
   verb->add_option("--senses", options->senses, "Sense of each of the SENTENCES, separated by commas")
       ->delimiter(',');
-  verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
+  verb->add_option("--layer", options->layer, "Layer whose cosines are printed. Default: the last one");
   verb->add_option("--svg", options->svg,
                    "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file");
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");

@@ -25,10 +25,10 @@ void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& m
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags) {
   verb.add_option("--beam,-b", flags.beam,
-                  "Beam width; 1 is greedy search. Default: the width in the model's folder");
-  verb.add_option(
-      "--n-best", flags.n_best,
-      "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample they are independent");
+                  "Beam width; 1 is greedy search. Default: the width set in the model's folder");
+  verb.add_option("--n-best", flags.n_best,
+                  "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample, the "
+                  "results are sampled independently");
   verb.add_option("--max-new", flags.max_new,
                   "Maximum number of generated tokens per line; 0 derives it from the length of the input");
   verb.add_option("--min-new", flags.min_new, "Minimum number of generated tokens per line")

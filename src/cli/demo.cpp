@@ -283,7 +283,7 @@ void print_scores(const Scores& scores) {
   print_result("Held-out sentences translated exactly as in the phrasebook:\n");
   for (const auto& [kind, name] : kNames) print_result("  {:<32} {}\n", name, scores.kinds.at(kind).text());
   print_result("  {:<32} {}\n", "all", all.text());
-  print_result("  {:<32} {}\n\n", "of these: the articles' examples", scores.articles.text());
+  print_result("  {:<32} {}\n\n", "of these, examples from articles", scores.articles.text());
 }
 
 void demo(const DemoOptions& options, Globals& globals) {

@@ -232,10 +232,9 @@ void add_embed(CLI::App& app, Globals& globals) {
       app, "embed", "Compute vectors of texts and images, and their similarities",
       "Prints one vector per input line. If the folder has sentence-transformers' files (modules.json,\n"
       "1_Pooling), the vectors are those of sentence-transformers; otherwise the mean of the last hidden\n"
-      "states. Available lines are run as one batch, which does not change the vectors. A model that "
-      "compares\n"
-      "texts and images (CLIP, SigLIP) has vectors of both in one space: --images reads lines as names of\n"
-      "image files, and --query then finds images by words.");
+      "states. Lines that have already arrived are processed as one batch; batching does not change the\n"
+      "vectors. A model that compares texts and images (CLIP, SigLIP) maps both to one vector space: with\n"
+      "--images, the lines are names of image files, and --query finds the images that match a text.");
   add_model_argument(*verb, request->model, "Hugging Face, sentence-transformers or run folder");
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")
       ->capture_default_str();

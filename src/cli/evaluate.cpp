@@ -84,7 +84,7 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
 }
 
 Error wrong_task(const std::string& task, const std::string& model, const std::string& expected) {
-  return usage_error("the model does not support the task of --task")
+  return usage_error("the model does not support the task given with --task")
       .at({model, -1, -1})
       .found(task)
       .expected(expected);
@@ -285,7 +285,7 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                 "Convert text to lower case before computing BLEU and chrF");
   verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
       ->capture_default_str();
-  verb.add_option("--beam", options.beam, "Beam width. Default: the width in the model's folder");
+  verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder");
   verb.add_option("--length-penalty", options.length_penalty,
                   "Length penalty of beam search. Default: the penalty set in the folder");
   verb.add_option(

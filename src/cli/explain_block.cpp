@@ -101,9 +101,9 @@ class BlockText {
   std::string text() {
     x_ = token_row(*probe_.input(side_.name), token_);
     line("x", "input of the layer", x_);
-    branch("self", "self-attention", "the other tokens of this text");
+    branch("self", "self-attention", "tokens of this text");
     if (probe_.at(side_.name, "cross.output") != nullptr)
-      branch("cross", "cross-attention", "the encoder's tokens");
+      branch("cross", "cross-attention", "tokens of the encoder");
     feed_forward();
     const Tensor* residual = probe_.at(side_.name, "residual");
     if (residual == nullptr) return text_;
@@ -133,7 +133,7 @@ class BlockText {
       v = static_cast<float>((static_cast<double>(v) - mean) / std::sqrt(variance + 1e-5));
     text_ += fmt::format("  {:<10} mean μ = {:.4f}, variance σ² = {:.4f}\n", "norm", mean, variance);
     line("", "(x − μ) / √(σ² + 1e-5)", normal);
-    if (used) line("LN(x)", "· gain + bias: what the layer reads", *used);
+    if (used) line("LN(x)", "· gain + bias: input of the sublayer", *used);
   }
 
   void add(const TokenRow& output, const std::string& formula) {
@@ -187,7 +187,7 @@ class BlockText {
     const Tensor *inner = probe_.at(side_.name, "feed_forward.inner"),
                  *output = probe_.at(side_.name, "feed_forward.output");
     if (inner == nullptr || output == nullptr) return;
-    text_ += "feed-forward layer (this token alone)\n";
+    text_ += "feed-forward layer (only this token)\n";
     if (pre_norm_) norm({});
     const TokenRow wide = token_row(*inner, token_);
     line("h", "activation(LN(x) W_1 + b_1)", wide);

@@ -112,9 +112,9 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   Explained out;
   for (const std::int32_t id : ids) out.input.tokens.push_back(inspect::shown_token(*loaded.source, id));
   out.input.vectors = probe["input"];
-  out.input.source =
-      fmt::format("The input of layer {} of {}: the embeddings{}, positions included.", source.layer,
-                  source.model, source.layer > 0 ? " after the layers before it" : "");
+  out.input.source = fmt::format("The input of layer {} of {}: {}.", source.layer, source.model,
+                                 source.layer > 0 ? "the hidden states after the preceding layers"
+                                                  : "the embeddings, positions included");
   out.input.head = fmt::format("layer {}, head {} of the {}", source.layer, source.head, side);
   out.input.q = columns_of(probe["query"], source.head, heads);
   const std::int64_t kv_heads = probe["key"].columns() / out.input.q.columns();
@@ -163,8 +163,8 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
     const std::string& token = input.tokens[i];
     const std::string found = find_vector(file, token, input.vectors.row(static_cast<std::int64_t>(i)));
     if (found == token) continue;
-    input.source += found.empty() ? " '" + token + "' is not in the table: zeros are used."
-                                  : " '" + token + "' is in the table as '" + found + "'.";
+    input.source += found.empty() ? " '" + token + "' is not in the file: zeros are used."
+                                  : " '" + token + "' is in the file as '" + found + "'.";
   }
 }
 
@@ -174,7 +174,8 @@ void add_shipped_vectors(ExplainInput& input) {
   const vectors::WordVectors& table = vectors::shipped_vectors();
   input.vectors = Tensor::zeros({std::ssize(input.tokens), table.size()});
   input.source = fmt::format(
-      "Trained: {} numbers a word, skip-gram on speeches, plays and the demo's sentences; length 1.",
+      "Trained vectors of {} numbers per word (skip-gram on speeches, plays and the sentences of the demo), "
+      "normalised to length 1.",
       table.size());
   std::vector<std::string> unknown;
   for (std::size_t i = 0; i < input.tokens.size(); ++i) {
@@ -186,7 +187,8 @@ void add_shipped_vectors(ExplainInput& input) {
     if (std::ranges::find(unknown, input.tokens[i]) == unknown.end()) unknown.push_back(input.tokens[i]);
   }
   for (std::size_t i = 0; i < unknown.size(); ++i)
-    input.source += (i == 0 ? " Not in the table, random: '" : ", '") + unknown[i] + "'";
+    input.source +=
+        (i == 0 ? " Random vectors, because the table has no vector: '" : ", '") + unknown[i] + "'";
   if (!unknown.empty()) input.source += ".";
 }
 
@@ -244,7 +246,8 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
   out.input.vectors = small_vectors(out.input.tokens, &invented);
   out.input.source = "Four invented features (finance, growth, water, place).";
   for (std::size_t i = 0; i < invented.size(); ++i)
-    out.input.source += (i == 0 ? " Not in the built-in table, random: '" : ", '") + invented[i] + "'";
+    out.input.source +=
+        (i == 0 ? " Random vectors, because the table has no vector: '" : ", '") + invented[i] + "'";
   if (!invented.empty()) out.input.source += ".";
   return out;
 }

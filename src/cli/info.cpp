@@ -22,7 +22,7 @@ void show_machine(Globals& globals) {
     return;
   }
   print_result("instruction set  {}{}\nthreads          {}\n", isa,
-               computes ? "" : ": the processor is without " + kernels::lacking(), globals.pool().size());
+               computes ? "" : ": the processor does not have " + kernels::lacking(), globals.pool().size());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ CLI::Validator positive() {
 }
 
 CLI::Validator not_negative() {
-  return bound("NONNEGATIVE", "zero or a number above zero", [](double value) { return value >= 0; });
+  return bound("NONNEGATIVE", "a number of at least zero", [](double value) { return value >= 0; });
 }
 
 }  // namespace regard::cli

@@ -159,8 +159,8 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
 void add_limits(CLI::App& verb, ServeRequest& request) {
   add_checked_option(
       verb, "--max-concurrent", request.concurrent,
-      "Maximum number of requests in progress per client, and of a client's sequences that a model\n"
-      "decodes in one batch. The limits for all clients together are a third higher",
+      "Maximum number of requests in progress per client. It is also the maximum number of a client's\n"
+      "sequences in one decoding batch. The limits for all clients together are one third higher",
       CLI::Range(1, 4096));
   add_checked_option(verb, "--queue", request.queue,
                      "Maximum number of waiting requests; further ones get status 429", CLI::Range(0, 65536));

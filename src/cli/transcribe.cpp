@@ -162,11 +162,11 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   verb.add_option(
       "--language", whisper.language,
       "Code of the language, such as en. Default: detected from the first 30 seconds; for MMS, the "
-      "model's own");
+      "language of the model");
   add_checked_option(verb, "--task", request.task, "Task: transcribe, or translate to English",
                      CLI::IsMember({"transcribe", "translate"}));
   verb.add_option("--prompt", whisper.prompt,
-                  "Text that precedes the sound, such as names and their spelling")
+                  "Text to put before the transcript as context, for example names in their correct spelling")
       ->check(valid_text());
   verb.add_flag("--no-timestamps", request.no_timestamps,
                 "Write one segment per 30 seconds, without timestamps");
@@ -196,8 +196,9 @@ void add_transcribe(CLI::App& app, Globals& globals) {
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files (PCM, float, A-law,\n"
       "μ-law) are always read; FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in "
       "the\n"
-      "build. Text is printed as soon as it is known. The memory used does not depend on the length of the\n"
-      "sound. The options from --task to --no-speech are for Whisper; --language is for Whisper and MMS.");
+      "build. Text is printed as soon as it is recognised. The memory used does not depend on the length\n"
+      "of the sound. The options from --task to --no-speech are for Whisper; --language is for Whisper and\n"
+      "MMS.");
   add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
   add_checked_option(*verb, "--format", request->format,

@@ -78,13 +78,14 @@ void translate(TranslateOptions& options, Globals& globals) {
 void add_translate(CLI::App& app, Globals& globals) {
   const auto [verb, options] = add_command<TranslateOptions>(
       app, "translate", "Translate lines of text",
-      "Reads lines from FILE or standard input. Available lines are decoded as one batch, which does not\n"
-      "change the results; a typed line is translated at once. An empty line gives an empty line.\n"
+      "Reads lines from FILE or standard input. Lines that have already arrived are decoded as one batch;\n"
+      "batching does not change the results. A typed line is translated at once. An empty line gives an\n"
+      "empty line.\n"
       "--sentences translates each sentence of a line separately and joins the results with the line's "
       "white\n"
-      "space. A sentence ends after . ! ? or … (and closing quotes and brackets) if white space and no\n"
-      "lower-case letter follow, but not after an initial, a title or an abbreviation; and after 。！？ । "
-      "॥.\n"
+      "space. A sentence ends after . ! ? or … (and closing quotes and brackets) if white space follows and\n"
+      "the next character is not a lower-case letter. It does not end after an initial, a title or an\n"
+      "abbreviation. It always ends after 。！？ । ॥.\n"
       "If the run folder has the words of its training data (source_words.tsv), words and symbols that "
       "occur\n"
       "in no training sentence are listed on standard error, and with --json as \"not_seen_in_training\"; "

@@ -75,13 +75,13 @@ std::string listed(const vectors::WordVectors& vectors, const std::vector<vector
 
 void print_word(const vectors::WordVectors& vectors, const vectors::Attended& attended, std::size_t index) {
   const auto& word = attended.words[index];
-  print_result("\n{}: cosine of before and after {:.3f}\n", word.word, word.stayed);
+  print_result("\n{}: cosine of the vectors before and after {:.3f}\n", word.word, word.stayed);
   for (std::size_t other = 0; other < attended.words.size(); ++other)
     if (other != index)
       print_result("  with {}: {:.3f} before, {:.3f} after\n", attended.words[other].word, word.before[other],
                    word.after[other]);
   if (!word.neighbours_before.empty())
-    print_result("  near before: {}\n  near after:  {}\n", listed(vectors, word.neighbours_before),
+    print_result("  nearest before: {}\n  nearest after:  {}\n", listed(vectors, word.neighbours_before),
                  listed(vectors, word.neighbours_after));
 }
 

@@ -53,9 +53,10 @@ class PnmReader {
     const std::size_t begin = at_;
     while (at_ < bytes_.size() && bytes_[at_] >= '0' && bytes_[at_] <= '9') {
       value = value * 10 + (bytes_[at_++] - '0');
-      if (value > most) throw wrong("a number of the image is too large", std::to_string(most) + " at most");
+      if (value > most)
+        throw wrong("a number in the image file is too large", "at most " + std::to_string(most));
     }
-    if (at_ == begin) throw wrong("a number of the image is missing", "digits");
+    if (at_ == begin) throw wrong("a number in the image file is missing", "digits");
     return value;
   }
 
@@ -210,7 +211,7 @@ Image read_one_image(const std::filesystem::path& path) {
   std::vector<Image> images = read_images(path);
   if (images.size() != 1)
     throw file_error(path.string(), "the file does not contain exactly one image")
-        .found(std::to_string(images.size()))
+        .found(std::to_string(images.size()) + " images")
         .expected("one image in each file");
   return std::move(images[0]);
 }

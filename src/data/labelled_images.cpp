@@ -109,8 +109,9 @@ ImageFolder list_image_folder(const std::filesystem::path& folder) {
     }
     if (!entry->is_regular_file()) continue;
     if (entry.depth() == 0 || !looks_like_image(path)) {
-      result.report.skip(SkipReason::malformed, {path.string(), -1, -1},
-                         entry.depth() == 0 ? "not in a folder with the name of a label" : "no image");
+      result.report.skip(
+          SkipReason::malformed, {path.string(), -1, -1},
+          entry.depth() == 0 ? "not in a folder with the name of a label" : "not an image file");
       continue;
     }
     const std::string label = path.lexically_relative(folder).begin()->string();

@@ -52,7 +52,7 @@ void read_whisper(const SoundKeys& keys, SoundProcessor& processor) {
   processor.samples = seconds * processor.rate;
   double dither = 0.0;
   keys.number("dither", dither);
-  if (dither != 0.0) throw keys.wrong("dither", "0: random noise is not supported");
+  if (dither != 0.0) throw keys.wrong("dither", "0, because dithering is not supported");
 }
 
 }  // namespace

@@ -159,7 +159,9 @@ class WavSource : public SoundSource {
       long_size_ = long_number_at(buffer_.data() + begin_ + 8, 8);
     if (chunk_ == "fmt ") {
       if (size < 16 || size > 65536)
-        throw wrong("the format (\"fmt \") has a wrong size").found(std::to_string(size));
+        throw wrong("the chunk \"fmt \" has a wrong size")
+            .found(std::to_string(size) + " bytes")
+            .expected("16 to 65536 bytes");
       if (!has(static_cast<std::size_t>(size))) throw wrong("the file is truncated");
       read_format(buffer_.data() + begin_, static_cast<std::size_t>(size));
     }
@@ -182,7 +184,10 @@ class WavSource : public SoundSource {
           .remedy("Convert the file to 16-bit PCM");
     check_format(format_, stream_->name());
     if (frame != static_cast<std::uint32_t>(format_.channels) * encoding_.bytes)
-      throw wrong("the size of a frame does not fit the channels").found(std::to_string(frame));
+      throw wrong("the size of a frame does not match the channels and the bits of a sample")
+          .found(std::to_string(frame) + " bytes")
+          .expected(std::to_string(static_cast<std::uint32_t>(format_.channels) * encoding_.bytes) +
+                    " bytes");
     format_.name = "WAV, " + name;
   }
 

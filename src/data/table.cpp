@@ -309,7 +309,7 @@ void TableReader::read_json(TableRow& row) {
     if (found == object.end() && i < required_) {
       std::vector<std::string> keys;
       for (const auto& [key, value] : object.items()) keys.push_back(key);
-      throw Error(ErrorKind::bad_file, "no column '" + (*names_)[i] + "'", row.place())
+      throw Error(ErrorKind::bad_file, "the object has no key '" + (*names_)[i] + "'", row.place())
           .found(fmt::format("{}", fmt::join(keys, ", ")))
           .remedy("Use the keys of the objects as column names");
     }

@@ -51,7 +51,7 @@ Evaluation conversations(const Subject& subject, const std::filesystem::path& fo
                          const ConversationOptions& options) {
   const std::int64_t positions = subject.model.model->max_positions();
   if (positions > 0 && options.context > positions)
-    throw usage_error("the context exceeds the model's positions")
+    throw usage_error("the context exceeds the model's maximum number of positions")
         .found(fmt::format("a context of {} tokens", options.context))
         .expected(fmt::format("at most {} tokens", positions));
   const std::int64_t context = options.context > 0 ? options.context : positions;

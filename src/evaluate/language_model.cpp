@@ -12,7 +12,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   const std::int64_t most = subject.model.model->max_positions();
   if (context == 0) context = most > 0 ? most : kDefaultContext;
   if (most > 0 && context > most)
-    throw usage_error("the context exceeds the model's positions")
+    throw usage_error("the context exceeds the model's maximum number of positions")
         .found(fmt::format("a context of {} tokens", context))
         .expected(fmt::format("at most {} tokens", most));
   data::CorpusReport report;
@@ -42,7 +42,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   }
   result.fact("byte_perplexity", metrics::perplexity(loss.total, bytes));
   result.fact("bits_per_byte", metrics::bits_per_byte(loss.total, bytes));
-  result.line("  per byte       {:.4f} ({} bytes, {:.4f} bits a byte)",
+  result.line("  per byte       {:.4f} ({} bytes, {:.4f} bits per byte)",
               metrics::perplexity(loss.total, bytes), bytes, metrics::bits_per_byte(loss.total, bytes));
   return result;
 }

@@ -43,7 +43,8 @@ ParallelText read_parallel(const DataOptions& data) {
 void check_length(const infer::LoadedModel& model, std::size_t tokens, const char* what) {
   const std::int64_t most = model.model->max_positions();
   if (most > 0 && static_cast<std::int64_t>(tokens) > most)
-    throw Error(ErrorKind::invalid_input, fmt::format("{} exceeds the model's positions", what))
+    throw Error(ErrorKind::invalid_input,
+                fmt::format("{} exceeds the model's maximum number of positions", what))
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {} tokens", most))
         .remedy("Split the line, or leave it out");

@@ -85,7 +85,7 @@ std::vector<std::string> ModelFolder::languages() const {
 void ModelFolder::select_language(const std::string& code) {
   const std::vector<std::string> codes = languages();
   if (codes.empty())
-    throw usage_error("the model has no weights for single languages")
+    throw usage_error("the model has no language-specific weights")
         .found("language \"" + code + "\"")
         .expected("a folder with files adapter.CODE.safetensors");
   if (!std::binary_search(codes.begin(), codes.end(), code)) {

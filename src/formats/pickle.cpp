@@ -192,7 +192,7 @@ class Machine {
   // Return an error that names the file and the position in it.
   Error fault(const std::string& message) const {
     return {ErrorKind::bad_file,
-            "pickle refused: " + message,
+            "invalid or unsupported pickle data: " + message,
             {name_, -1, static_cast<std::int64_t>(first_byte_ + position_)}};
   }
   void need(std::uint64_t count) const {

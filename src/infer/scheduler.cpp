@@ -30,7 +30,7 @@ void check_tokens(const SearchOptions& options, const Network& model) {
 
 void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
-    throw input_error(std::string(what) + " exceeds the model's positions")
+    throw input_error(std::string(what) + " exceeds the model's maximum number of positions")
         .found(std::to_string(tokens) + " tokens")
         .expected("at most " + std::to_string(limit) + " tokens");
 }

@@ -291,8 +291,10 @@ StudyTable table_of(const AlignmentStudy& study) {
         {head.name, one.error_rate(), one.precision(), one.recall(), head.reading.error_rate()});
   }
   table.notes = {
-      "Each target word is linked to the source word of the largest weight, in the steps that generate it.",
-      "AER reading: the rate for the next steps, whose input is the target word."};
+      "Each target word is linked to the source word with the largest weight, in the steps that generate the "
+      "target word.",
+      "AER reading: the alignment error rate of the weights in the following steps, whose input is the "
+      "target word."};
   if (study.without_links > 0)
     table.notes.push_back(fmt::format("{} pairs without links are left out.", study.without_links));
   return table;

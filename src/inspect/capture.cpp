@@ -131,7 +131,7 @@ void Capture::check_head(const Head& head, const char* purpose) const {
     layers = std::max(layers, place.second + 1);
     heads = std::max(heads, count);
   }
-  throw usage_error(fmt::format("cannot {3} head {2} of {0} attention layer {1}: it does not exist",
+  throw usage_error(fmt::format("cannot {3} head {2} of {0} attention layer {1}: there is no such head",
                                 name_of(head.kind), head.layer, head.head, purpose))
       .expected(layers == 0 ? fmt::format("a model with {} attention", name_of(head.kind))
                             : fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));

@@ -76,7 +76,7 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   const std::vector<Head> heads = film_heads(view, steps.size());
   if (heads.empty()) {
     view.left_out += view.left_out.empty() ? "" : " ";
-    view.left_out += "The film of the checkpoints is left out, because the text is too long.";
+    view.left_out += "The attention of the other checkpoints is left out, because the text is too long.";
     return;
   }
   AttendRequest pass = request;
@@ -90,7 +90,7 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
     film.frames.push_back(frame_of(loaded, pool, pass, options, heads));
     film.frames.back().step = step;
     const double share = static_cast<double>(film.frames.size()) / static_cast<double>(steps.size());
-    if (options.progress && !options.progress(share)) throw cancelled_error("stopped");
+    if (options.progress && !options.progress(share)) throw cancelled_error("the computation was stopped");
   }
   view.film = std::move(film);
 }

@@ -44,7 +44,7 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
         .expected(fmt::format("at most {} tokens and {} sequences", kLongest, kMostSequences));
   const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
   if (model.max_positions() > 0 && tokens > model.max_positions())
-    throw usage_error("the repeated sequence is longer than the model's positions")
+    throw usage_error("the repeated sequence exceeds the model's maximum number of positions")
         .found(fmt::format("{} tokens", tokens))
         .expected(fmt::format("at most {} tokens", model.max_positions()))
         .remedy(fmt::format("Set the length to at most {}",

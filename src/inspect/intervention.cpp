@@ -314,7 +314,7 @@ Intervention Intervention::parse(std::string_view text) {
   if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
   if (text.starts_with('{')) return of(json_of(text));
   const std::vector<std::string> words = words_of(text);
-  if (words.empty()) throw wrong(text, "it is empty");
+  if (words.empty()) throw wrong(text, "the text is empty");
   Fields fields;
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
@@ -350,7 +350,7 @@ std::vector<Intervention> ablations_in_towers(std::string_view list) {
     std::string_view head = entry;
     const std::string tower = take_tower(head);
     if (tower.empty())
-      throw usage_error("the model has two encoders")
+      throw usage_error("the encoder is not given, and the model has two encoders")
           .found("'" + entry + "'")
           .expected("text.LAYER.HEAD or vision.LAYER.HEAD, counted from 0, as in vision.1.0");
     const std::vector<Head> heads = parse_heads(head.empty() ? "." : head, Kind::encoder);

@@ -13,8 +13,8 @@ const char* InterventionWarning::reason() const {
 
 std::string InterventionWarning::text() const {
   const std::string start = "'" + intervention + "' changed nothing: ";
-  if (progress == EditProgress::none) return start + "no pass computes its place";
-  return start + "no input has a token at its " + reason();
+  if (progress == EditProgress::none) return start + "no pass computes the values at this place";
+  return start + "no input has tokens at the given " + reason();
 }
 
 EditProgress progress_of(const std::string& reason) {

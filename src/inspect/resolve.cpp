@@ -73,7 +73,7 @@ class Resolver {
       throw usage_error("the model has only one encoder")
           .found(site.text)
           .expected(site.text.substr(site.tower.size() + 1));
-    throw usage_error("the model has two encoders")
+    throw usage_error("the encoder is not given, and the model has two encoders")
         .found(site.text)
         .expected(fmt::format("text.{0} or vision.{0}", site.text));
   }

@@ -42,13 +42,15 @@ void StudyContext::require_fit() const {
   const bool predicts = model_.kind() != ModelKind::encoder && model_.output() == Output::next_token;
   const char* needed = nullptr;
   if (one_of({"lens", "direct"}) && !predicts)
-    needed = "logits of the next token: a decoder or an encoder-decoder";
-  if (request_.view == "induction" && model_.kind() != ModelKind::decoder) needed = "a decoder of tokens";
+    needed = "a model that predicts the next token: a decoder or an encoder-decoder";
+  if (request_.view == "induction" && model_.kind() != ModelKind::decoder) needed = "a decoder-only model";
   if (request_.view == "alignment" && (model_.kind() != ModelKind::encoder_decoder || reads_media()))
     needed = "an encoder-decoder that reads texts";
   const bool dual = dual_encoder_of(model_) != nullptr;
   if (dual && !one_of({"heads", "kinds", "rollout", "flow", "probe"}))
-    needed = "heads or kinds of pairs of an image and a text; rollout, flow or probe of images or texts";
+    needed =
+        "the view heads or kinds for pairs of an image and a text, or rollout, flow or probe for images or "
+        "texts";
   if (needed == nullptr) return;
   if (dual)
     throw usage_error(fmt::format("the view {} does not apply to this model", request_.view))

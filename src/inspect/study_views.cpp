@@ -107,10 +107,11 @@ StudyTable Study::flip() {
   table.notes = {"Each row adds the head that lowers the difference most."};
   const bool all = std::ssize(found.steps) < request_.most;
   table.notes.push_back(
-      found.flipped ? fmt::format("Ablating these heads makes the other answer more likely ({:.3f}). Each of "
-                                  "them is needed, and no two can be replaced by one: {}.",
-                                  found.difference, text_of(found.needed))
-      : all         ? "Ablating all heads does not change the answer."
+      found.flipped
+          ? fmt::format("Ablating these heads makes the other answer more likely ({:.3f}). Each head "
+                        "is needed, and no two of the heads can be replaced by one head: {}.",
+                        found.difference, text_of(found.needed))
+      : all ? "Ablating all heads does not change the answer."
             : fmt::format("Ablating these heads does not change the answer. Maximum number of heads: {}.",
                           request_.most));
   return table;
@@ -246,7 +247,7 @@ StudyTable Study::patch(PatchMode mode) {
                                               {mode, request_.state, edits_.get(), progress_});
   StudyTable table;
   table.study = request_.view;
-  table.title = fmt::format("{} from the {} patched into the other: {}",
+  table.title = fmt::format("{0} from the {1} patched into the other {1}: {2}",
                             mode == PatchMode::direct ? "Direct paths" : "Components", input_name(model_),
                             measured(answer));
   table.columns = {"component", "position", "difference", "effect"};
@@ -256,8 +257,9 @@ StudyTable Study::patch(PatchMode mode) {
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return is_larger(std::abs(std::get<double>(a[3])), std::abs(std::get<double>(b[3])));
   });
-  table.notes = {fmt::format("{0} {2:.4f}, other {3:.4f}. Effect: 0 as the other, 1 as the {1}.",
-                             input_title(), input_name(model_), result.clean, result.corrupted)};
+  table.notes = {fmt::format(
+      "{0} {2:.4f}, other {1} {3:.4f}. Effect: 0 is the value of the other {1}, 1 the value of the {1}.",
+      input_title(), input_name(model_), result.clean, result.corrupted)};
   return table;
 }
 

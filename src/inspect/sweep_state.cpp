@@ -18,7 +18,7 @@ void require_same(const Json& found, const SweepSettings& settings, const Place&
   const auto error = [&place] {
     return usage_error("the file contains the state of another sweep")
         .at(place)
-        .remedy("Remove it, or name another file");
+        .remedy("Remove the file, or name another file");
   };
   if (!found.is_object()) throw error();
   for (const auto& [name, value] : settings) {
@@ -99,7 +99,7 @@ void SweepState::read(const SweepSettings& settings, const std::string& first) {
   if (!same && fs::file_size(path_) > 0)
     throw usage_error("the file does not contain the state of a sweep")
         .at({path_.string(), -1, -1})
-        .remedy("Remove it, or name another file");
+        .remedy("Remove the file, or name another file");
   if (partial) fs::resize_file(path_, whole);
 }
 

@@ -91,7 +91,7 @@ void add_what_if(const infer::LoadedModel& loaded, ThreadPool& pool, const Atten
     changed.ablated = {view.maps[ranked[i]].head};
     view.what_if.push_back(without(loaded, pool, std::move(changed), options, view));
     const double share = static_cast<double>(i + 1) / static_cast<double>(count);
-    if (options.progress && !options.progress(share)) throw cancelled_error("stopped");
+    if (options.progress && !options.progress(share)) throw cancelled_error("the computation was stopped");
   }
 }
 

@@ -94,7 +94,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
     throw usage_error("unsupported processor")
         .found("a processor without " + std::string(lacks))
         .expected(std::string(kNarrowest))
-        .remedy("Use a processor with these features; most have had them since about 2015");
+        .remedy("Use a processor with these features; most x86-64 processors since about 2015 have them");
   if (cap.empty()) return all.back();
   // Accepted values of REGARD_ISA. With "amx", int8 and bf16 products use AMX, and all other kernels use
   // AVX-512.

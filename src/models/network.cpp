@@ -15,7 +15,7 @@
 namespace regard::models {
 
 Error without_part(const std::string& part) {
-  return usage_error("this model has no " + part).remedy("Use a model with this part");
+  return usage_error("this model has no " + part).remedy("Use a model that has one");
 }
 
 Var Network::head(Tape&, Var, const Ragged&) {

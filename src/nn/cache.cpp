@@ -287,7 +287,7 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
 void Cache::reserve(std::int64_t capacity) {
   if (capacity <= capacity_) return;
   if (bounded_)
-    throw resource_error("cache: a sequence exceeds its pages")
+    throw resource_error("cache: the requested length exceeds the capacity of a slot")
         .found(std::to_string(capacity) + " tokens")
         .expected("at most " + std::to_string(capacity_) + " tokens");
   capacity_ = pages_for(capacity) * kPageTokens;

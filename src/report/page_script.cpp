@@ -73,7 +73,7 @@ function draw() {
 const span = seconds => seconds >= 5400 ? (seconds / 3600).toFixed(1) + " h" : seconds >= 90 ? (seconds / 60).toFixed(1) + " min" : seconds.toFixed(0) + " s";
 by("summary").textContent = runs.map(run => {
   const last = run.progress[run.progress.length - 1];
-  const parts = [last ? `${last[0].toLocaleString("en")} steps in ${span(last[2])}` : "no training line yet"];
+  const parts = [last ? `${last[0].toLocaleString("en")} steps in ${span(last[2])}` : "no training steps yet"];
   if (run.best_step >= 0) parts.push(`best validation at step ${run.best_step.toLocaleString("en")}`);
   const machine = run.starts[run.starts.length - 1];
   if (machine && machine.isa) parts.push(machine.isa, machine.threads === 1 ? "1 thread" : `${machine.threads} threads`);

@@ -157,7 +157,7 @@ void answer_attend(Call& call) {
 // Return the schema of the beam width, whose maximum bounds the time of a request.
 Json beam_schema() {
   return schema::described(schema::integer(1, kWidestBeam),
-                           "Beam width of the generated text. Default: the width in the model's folder");
+                           "Beam width of the generated text. Default: the width set in the model's folder");
 }
 
 // Return the schema of the JSON object in the form field "request" of /attend/sound and /attend/picture.
@@ -303,7 +303,7 @@ void add_attend_route(std::vector<Route>& routes) {
                    {"target", text()},
                    {"written",
                     described(array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended),
-                              "Ids of the target or continuation, instead of generating it")},
+                              "Token ids of the target or continuation, used instead of a generated text")},
                    {"kind", one_of({"encoder", "decoder", "cross"})},
                    {"layers", array(integer(0, 100000), 0, 1000)},
                    {"heads", array(integer(0, 100000), 0, 1000)},

@@ -72,7 +72,8 @@ void add_classify_picture_route(std::vector<Route>& routes) {
       object(
           {{"file", described(text(1000), "An image file")},
            {"labels", described(array(text(1000), 1, kMostLabels), "CLIP and SigLIP: labels to choose from")},
-           {"pattern", described(text(1000), "The text to compare with; {} is replaced by the label")},
+           {"pattern",
+            described(text(1000), "The text to compare with the image; {} is replaced by the label")},
            {"scores", scores_schema()},
            {"interventions", interventions_schema()},
            {"model", text(1000)}},

@@ -151,7 +151,7 @@ class Connection : public OpenConnection {
     request_->reserved = std::move(*reserved);
     const std::string_view expected = request_->field("expect");
     if (!expected.empty()) {
-      if (lower_case(expected) != "100-continue") return refuse(417, "unknown expectation");
+      if (lower_case(expected) != "100-continue") return refuse(417, "expected 100-continue in Expect");
       if (!parser_->is_done()) {
         static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
         stream_.expires_after(core_->limits.send);

@@ -91,7 +91,7 @@ Violation check_object(const Json& schema, const Json& value, const std::string&
     if (properties != schema.end())
       if (const auto found = properties->find(name); found != properties->end()) rule = &*found;
     if (rule == nullptr && additional != schema.end()) {
-      if (*additional == false) return SchemaViolation{inner, "expected no such member"};
+      if (*additional == false) return SchemaViolation{inner, "unknown member"};
       if (additional->is_object()) rule = &*additional;
     }
     if (rule == nullptr) continue;

@@ -105,7 +105,8 @@ std::string Metrics::text(std::size_t connections, const std::map<std::string, s
            [](const auto&, const ModelMetrics& of) { return of.completion_tokens.load(); });
   by_model("regard_steps_total", "counter", "Passes over a batch.",
            [](const auto&, const ModelMetrics& of) { return of.batches.load(); });
-  by_model("regard_step_sequences_total", "counter", "Sequences in these batches.",
+  by_model("regard_step_sequences_total", "counter",
+           "Sequences in the batches that regard_steps_total counts.",
            [](const auto&, const ModelMetrics& of) { return of.batched.load(); });
   text +=
       heading("regard_time_to_first_token_seconds", "histogram", "Time from the request to its first token.");

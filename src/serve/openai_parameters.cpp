@@ -82,25 +82,27 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
   Json biases{{"type", "object"}, {"additionalProperties", number(-100, 100)}, {"maxProperties", 1024}};
   Json stream_options = object({{"include_usage", boolean()}});
   Json format = object({{"type", text(100)}});
-  Json all = object({{"model", described(text(1000), "Default: the only model that can process the request")},
-                     {"stream", boolean()},
-                     {"stream_options", stream_options},
-                     {"n", integer(1, kMostResults)},
-                     {"best_of", integer(1, kMostResults)},
-                     {"max_tokens", described(integer(1, kMostNew), "Bounded by the server's limit")},
-                     {"temperature", described(schema::number(0, 2), "0: greedy search")},
-                     {"top_p", schema::number(0, 1)},
-                     {"top_k", described(integer(0, 1 << 24), "0: all tokens")},
-                     {"min_p", schema::number(0, 0.999)},
-                     {"stop", stops},
-                     {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
-                     {"logit_bias", biases},
-                     {"presence_penalty", schema::number(-2, 2)},
-                     {"frequency_penalty", schema::number(-2, 2)},
-                     {"repetition_penalty", schema::number(0.01, 100)},
-                     {"response_format", format},
-                     {"interventions", interventions_schema()},
-                     {"user", text(1000)}});
+  Json all =
+      object({{"model", described(text(1000), "Default: the only model that can process the request")},
+              {"stream", boolean()},
+              {"stream_options", stream_options},
+              {"n", integer(1, kMostResults)},
+              {"best_of", integer(1, kMostResults)},
+              {"max_tokens", described(integer(1, kMostNew),
+                                       "Maximum number of new tokens; at most the limit of the server")},
+              {"temperature", described(schema::number(0, 2), "0: greedy search")},
+              {"top_p", schema::number(0, 1)},
+              {"top_k", described(integer(0, 1 << 24), "0: all tokens")},
+              {"min_p", schema::number(0, 0.999)},
+              {"stop", stops},
+              {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
+              {"logit_bias", biases},
+              {"presence_penalty", schema::number(-2, 2)},
+              {"frequency_penalty", schema::number(-2, 2)},
+              {"repetition_penalty", schema::number(0.01, 100)},
+              {"response_format", format},
+              {"interventions", interventions_schema()},
+              {"user", text(1000)}});
   const Json own = object(fields, required);
   for (const auto& [name, field] : own["properties"].items()) all["properties"][name] = field;
   if (own.contains("required")) all["required"] = own["required"];

@@ -61,7 +61,8 @@ Json interventions_schema() {
   using namespace schema;
   return described(
       array(any_of({text(kLongest), Json{{"type", "object"}, {"maxProperties", 16}}}), 0, kMostInterventions),
-      "Interventions in every pass, in the syntax of --intervene; those that read a file are refused");
+      "Interventions in every pass, in the syntax of --intervene; an intervention that reads a file is an "
+      "error");
 }
 
 Json warnings_schema() {
@@ -70,8 +71,8 @@ Json warnings_schema() {
                                {"reason", one_of({"place", "positions", "keys"})},
                                {"message", text(2 * kLongest)}});
   return described(array(warning, 1, kMostInterventions),
-                   "Interventions that changed nothing, each with what no input or pass has: its place, its "
-                   "positions or its keys");
+                   "Interventions that changed nothing, each with the reason: no pass computes the values at "
+                   "its place, or no input has tokens at its positions or keys");
 }
 
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {

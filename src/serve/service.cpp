@@ -27,9 +27,9 @@ void check(const ServeOptions& options) {
       if (options.folders[i].name == options.folders[j].name)
         throw usage_error("two models have the same name")
             .found("\"" + options.folders[i].name + "\"")
-            .remedy("Name them with --name NAME=FOLDER");
+            .remedy("Give each folder its own name with --name NAME=FOLDER");
   if (options.api_keys.empty() && !is_loopback(options.host))
-    throw usage_error("an address that other machines can reach needs --api-key-file")
+    throw usage_error("--api-key-file is required, because other machines can reach the address of --host")
         .found(options.host)
         .remedy("Listen on 127.0.0.1, or write keys to a file, one per line");
 }

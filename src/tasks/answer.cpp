@@ -30,7 +30,7 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
   const std::int64_t room = loaded.model->max_positions();
   if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
   if (room > 0 && window_ > room)
-    throw usage_error("the window exceeds the model's positions")
+    throw usage_error("the window exceeds the model's maximum number of positions")
         .found(fmt::format("{} tokens", window_))
         .expected(fmt::format("at most {} tokens", room));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);

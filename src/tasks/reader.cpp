@@ -18,7 +18,7 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
   const std::int64_t room = loaded.model->max_positions();
   if (most_ == 0) most_ = room;
   if (room > 0 && most_ > room)
-    throw usage_error("the maximum length exceeds the model's positions")
+    throw usage_error("the maximum length exceeds the model's maximum number of positions")
         .found(std::to_string(most_))
         .expected(fmt::format("at most {} tokens", room));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());

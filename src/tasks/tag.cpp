@@ -36,7 +36,7 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   const std::int64_t room = loaded.model->max_positions(), added = special_tokens(*loaded.source);
   if (window == 0) window = room > 0 ? room : kWindowWithoutLimit;
   if (room > 0 && window > room)
-    throw usage_error("the window exceeds the model's positions")
+    throw usage_error("the window exceeds the model's maximum number of positions")
         .found(fmt::format("{} tokens", window))
         .expected(fmt::format("at most {} tokens", room));
   if (window <= added)

@@ -16,7 +16,7 @@ Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::Loaded
   if (ctc && !options.whisper.language.empty() && options.whisper.language != loaded.language)
     throw usage_error("the language of this model is fixed")
         .found("language \"" + options.whisper.language + "\"")
-        .remedy("Open a model with weights for each language in this language, or do not name a language");
+        .remedy("Open the model with the weights of this language, or omit the language");
   processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   if (ctc)
     ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);

@@ -90,7 +90,7 @@ void check_text_column(const RunConfig& config) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
     const std::size_t columns = corpus_columns(config, files->front()).size();
     if (columns != 1)
-      throw usage_error("'data.columns' does not name exactly the column of the text")
+      throw usage_error("'data.columns' must name only the column of the text")
           .found(fmt::format("{} columns", columns))
           .expected("1 column");
   }

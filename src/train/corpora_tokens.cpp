@@ -86,7 +86,7 @@ void EncodedCorpora::open() {
   found_ = cache.has_value();
   if (found_) {
     content_ = std::move(*cache);
-    notes_.push_back("token ids: from " + folder_.string());
+    notes_.push_back("token ids: read from " + folder_.string());
   } else if (!fault.empty()) {
     notes_.push_back(fmt::format("token ids: the cache is damaged and {}: {}",
                                  writes_ ? "created again" : "not used", fault));

@@ -33,7 +33,8 @@ class EncodedCorpora {
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }
-  // Messages for the user about the token cache, such as "token ids: from FOLDER". Empty if no cache is used.
+  // Messages for the user about the token cache, such as "token ids: read from FOLDER". Empty if no cache is
+  // used.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -200,7 +200,7 @@ std::string dry_run_text(const RunConfig& config, ThreadPool& pool) {
   trial.run();
   text += trial.duration() + trial.memory();
   if (std::filesystem::exists(config.output.folder))
-    text += fmt::format("note: {} exists\n", config.output.folder);
+    text += fmt::format("note: the run folder {} exists already\n", config.output.folder);
   return text;
 }
 

@@ -150,7 +150,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   // A new head with labels is not initialised from the folder's head, even if both have the same shape,
   // because their labels differ.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
-  notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
+  notes_.push_back(
+      fmt::format("newly initialised weights (not in {}): {}", folder.path.string(), fmt::join(made, ", ")));
   return model;
 }
 

@@ -49,14 +49,15 @@ void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
       "except the output layer.");
   add("rslora", &keys.rslora, "Multiply updates by alpha / sqrt(rank) instead of alpha / rank.");
   add("rank_pattern", &keys.rank_pattern,
-      "Ranks of single layers, as \"PATTERN=RANK\". PATTERN is a regular expression for the end of a layer's "
+      "Ranks of individual layers, as \"PATTERN=RANK\". PATTERN is a regular expression for the end of a "
+      "layer's "
       "name.");
-  add("alpha_pattern", &keys.alpha_pattern, "Alphas of single layers, as \"PATTERN=ALPHA\".");
+  add("alpha_pattern", &keys.alpha_pattern, "Alphas of individual layers, as \"PATTERN=ALPHA\".");
   add("layers", &keys.layers, "Indices of the layers with updates, from 0. Default: all.");
   add("layers_pattern", &keys.layers_pattern,
-      "With `layers`: names of the lists that hold the numbered layers, such as \"h\". Default: any.");
+      "With `layers`: names of the lists of layers to which the indices apply, such as \"h\". Default: any.");
   add("bias", &keys.bias,
-      "Biases that are trained too: none, all, or those of the adapted layers (lora_only).")
+      "Biases to train in addition: none, all, or those of the layers with updates (lora_only).")
       .choices = {"none", "all", "lora_only"};
   add("modules_to_save", &keys.modules_to_save,
       "Modules that are trained completely and saved with the adapter, such as \"classifier\".");

@@ -327,7 +327,7 @@ RunConfig read_run(const std::string& path, const std::vector<std::string>& over
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose) {
   const SequenceLimit limit = make_task(config)->longest_sequence();
   if (max_positions == 0 || limit.tokens <= max_positions) return;
-  throw usage_error(fmt::format("'{}' exceeds the model's positions", limit.key))
+  throw usage_error(fmt::format("'{}' exceeds the model's maximum number of positions", limit.key))
       .found(fmt::format("{} tokens", limit.tokens))
       .expected(fmt::format("at most {} tokens ({})", max_positions, whose))
       .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));

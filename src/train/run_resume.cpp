@@ -63,13 +63,13 @@ std::string effect_of(const RunChange& change, const RunConfig& config) {
   };
   const std::string& schedule = config.training.schedule;
   const bool ends = schedule != "inverse-sqrt" && schedule != "constant";
-  if (is({"training.max_steps"}) && ends) return "the learning rate changes, so the weights do";
+  if (is({"training.max_steps"}) && ends) return "the learning rate and the weights differ from this step on";
   if (is({"training.max_steps", "training.max_epochs", "training.max_minutes", "validation.patience"}))
-    return "the run ends at another step; the weights until then are the same";
-  if (is({"training.average_last"})) return "only the average at the end changes";
-  if (change.key.starts_with("training.")) return "the weights change from here on";
+    return "the run ends at another step; until then, the weights are the same";
+  if (is({"training.average_last"})) return "only the average of checkpoints at the end changes";
+  if (change.key.starts_with("training.")) return "the weights differ from this step on";
   if (change.key.starts_with("validation.") && !is({"validation.samples"}))
-    return "the weights are the same, but another checkpoint may be the best";
+    return "the weights are the same, but another checkpoint may be selected as the best";
   return "the results are the same";
 }
 

@@ -31,7 +31,7 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
 std::string judged_by(const RunConfig& config);
 
 // Return the effect of a changed setting on the results of a resumed run, as a clause such as "the weights
-// change from here on". `config` is the configuration of the resumed run.
+// differ from this step on". `config` is the configuration of the resumed run.
 std::string effect_of(const RunChange& change, const RunConfig& config);
 
 // Throws usage if 'training.max_steps' is less than the step of the checkpoint.

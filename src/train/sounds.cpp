@@ -108,7 +108,8 @@ void check_sounds(const RunConfig& config, const char* columns) {
     const bool table = data::has_columns(corpus_format(config, files->front()));
     const std::size_t count = table ? corpus_columns(config, files->front()).size() : files->size();
     if (count != 2)
-      throw usage_error(fmt::format("the data of the task '{}' does not consist of {}", config.task, columns))
+      throw usage_error(
+          fmt::format("the data of the task '{}' must have two parts: {}", config.task, columns))
           .found(fmt::format("{} {}", count, table ? "columns" : "files"))
           .expected(table ? "2 columns, such as columns = [1, 2]" : "2 line-aligned files");
   }
@@ -180,7 +181,7 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   };
   if (rows_.empty() || config.data.cache == "never" || config.output.folder.empty()) return make(store_);
   const fs::path folder = cache_folder(config, key);
-  if (open(folder, key, notes)) return notes.push_back("features: from " + folder.string());
+  if (open(folder, key, notes)) return notes.push_back("features: read from " + folder.string());
   if (config.data.cache == kReadCache) return make(store_);
   if (fs::exists(folder)) remove_folder(folder);  // the cache is damaged, so remove it
   if (fs::exists(folder.parent_path())) remove_leftovers(folder.parent_path());

@@ -66,7 +66,8 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
 std::string adapter_note(const Lora& lora, Network& model) {
   std::int64_t trained = 0;
   for (const Parameter* parameter : lora.parameters()) trained += parameter->value().elements();
-  return fmt::format("adapter: {} weights are trained; the model has {}", trained, model.parameter_count());
+  return fmt::format("adapter: {} parameters are trained; the model has {} parameters", trained,
+                     model.parameter_count());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class FasttextReader {
   }
 
   void read_arguments() {
-    const char* part = "its arguments";
+    const char* part = "the training arguments";
     next<std::int32_t>(part);  // skip the magic number
     const auto version = next<std::int32_t>(part);
     refuse_if(version != kVersion, "unsupported version of fastText's format; 12 is supported", version);
@@ -55,13 +55,14 @@ class FasttextReader {
     longest = next<std::int32_t>(part);
     next<std::int32_t>(part);
     next<double>(part);
-    refuse_if(dim < 1 || dim > (1 << 20), "vector size out of range", dim);
+    refuse_if(dim < 1 || dim > (1 << 20), "the vector size is not between 1 and 1048576", dim);
     refuse_if(bucket < 0, "the number of buckets is negative", bucket);
-    refuse_if(shortest < 0 || longest < 0 || longest > 256, "n-gram lengths out of range", longest);
+    refuse_if(shortest < 0 || longest < 0 || longest > 256, "the n-gram lengths are not between 0 and 256",
+              longest);
   }
 
   void read_dictionary() {
-    const char* part = "its dictionary";
+    const char* part = "the dictionary";
     const auto entries = next<std::int32_t>(part), known = next<std::int32_t>(part),
                labels = next<std::int32_t>(part);
     next<std::int64_t>(part);  // skip the number of tokens
@@ -86,7 +87,7 @@ class FasttextReader {
   }
 
   void read_matrix_head() {
-    const char* part = "the header of its matrix";
+    const char* part = "the header of the matrix";
     const auto quantized = next<std::uint8_t>(part);
     refuse_if(quantized != 0, "quantised models are not supported", quantized);
     rows = next<std::int64_t>(part);
@@ -105,7 +106,7 @@ class FasttextReader {
   // not read.
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // the file contains only vectors
-    const char* part = "the header of its output matrix";
+    const char* part = "the header of the output matrix";
     next<std::uint8_t>(part);  // quantisation flag, which only quantised models use
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
     refuse_if(outputs < 0 || columns != dim,

@@ -35,7 +35,7 @@ struct OtherForm {
   const char *name, *remedy;
 };
 constexpr OtherForm pickle(std::string_view magic) {
-  return {magic, "a Python pickle", "With gensim, save_word2vec_format() writes vectors"};
+  return {magic, "a Python pickle", "Load the vectors with gensim and save them with save_word2vec_format()"};
 }
 constexpr OtherForm kOthers[] = {
     {std::string_view("\x1f\x8b", 2), "a file compressed with gzip", "Unpack it first: gunzip FILE"},
@@ -45,7 +45,7 @@ constexpr OtherForm kOthers[] = {
     pickle("\x80\x04"),
     pickle("\x80\x05"),
     {std::string_view("\x93NUMPY", 6), "a numpy array",
-     "It has no words; write a text file with words and numbers"},
+     "A numpy array contains no words. Write a text file with one word and its numbers per line"},
 };
 
 bool all_finite(const std::byte* row, std::size_t size) {

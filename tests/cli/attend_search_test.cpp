@@ -104,7 +104,7 @@ TEST_F(AttendSearch, GreedySearchAndGivenTargetsHaveNoBeams) {
         {"attend", "translator", kText, "--beam", "2", "--target", "a dog"}}) {
     const ProgramResult refused = run(arguments);
     EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_NE(refused.err.find("--beam needs a text that the model generates"), std::string::npos);
+    EXPECT_NE(refused.err.find("--beam applies only to a text that the model generates"), std::string::npos);
   }
 }
 

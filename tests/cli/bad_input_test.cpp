@@ -204,7 +204,7 @@ const std::vector<Case> kCases = {
     {"VectorsRestrict",
      {"vectors", "similar", "vectors.txt", "bank", "--restrict", "-3"},
      2,
-     {"--restrict", "'-3'", "zero or a number above"}},
+     {"--restrict", "'-3'", "a number of at least zero"}},
     {"VectorsScale",
      {"vectors", "attend", "vectors.txt", "bank", "--scale", "0"},
      2,

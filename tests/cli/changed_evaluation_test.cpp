@@ -107,7 +107,7 @@ TEST_F(ChangedEvaluation, RefusesWhatItCannotChange) {
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   };
   const std::string ner = model("hf-more/bert-ner"), entities = data("entities.tsv");
-  expect({"evaluate", ner, entities, "--ablate", "0.99"}, 2, "does not exist");
+  expect({"evaluate", ner, entities, "--ablate", "0.99"}, 2, "there is no such head");
   expect({"evaluate", ner, entities, "--intervene", "zero encoder.7"}, 2, "no such place");
   expect({"evaluate", "--compare", ner, ner, entities, "--ablate", "0.0"}, 2, "--compare");
   expect({"evaluate", ner, entities, "--intervene", "zero encoder.0.residual positions=999"}, 0,

@@ -77,8 +77,8 @@ TEST_F(ExplainProgram, TakesVectorsOfAFile) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(steps_of(result.out)["vectors"]["value"], parse_json("[[1,0.5],[0.25,-1],[0,0]]", "expected"));
   const auto text = explain({"Money Bank Tree", "--vectors", "v.txt"});
-  EXPECT_NE(text.out.find("'Tree' is not in the table"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("is in the table as 'money'"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("'Tree' is not in the file"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("is in the file as 'money'"), std::string::npos) << text.out;
 }
 
 TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
@@ -90,9 +90,12 @@ TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
 
 TEST_F(ExplainProgram, SaysOnceWhatItMadeUp) {
   const auto result = explain({"Money lorem ipsum lorem"});
-  EXPECT_NE(result.out.find("Not in the table, random: 'lorem', 'ipsum'."), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("Random vectors, because the table has no vector: 'lorem', 'ipsum'."),
+            std::string::npos)
+      << result.out;
   const auto invented = explain({"Money lorem ipsum", "--invented"});
-  EXPECT_NE(invented.out.find("Not in the built-in table, random: 'lorem', 'ipsum'."), std::string::npos)
+  EXPECT_NE(invented.out.find("Random vectors, because the table has no vector: 'lorem', 'ipsum'."),
+            std::string::npos)
       << invented.out;
 }
 
@@ -101,7 +104,7 @@ TEST_F(ExplainProgram, CutsWordsAndSigns) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(result.out.starts_with("7 tokens: [What] [is] [the] [capital] [of] [France] [?]\n"))
       << result.out;
-  EXPECT_NE(result.out.find("random: '?'."), std::string::npos)
+  EXPECT_NE(result.out.find("has no vector: '?'."), std::string::npos)
       << "every word is in the table: " << result.out;
   EXPECT_NE(result.out.find("'France' (token 5)"), std::string::npos) << result.out;
 }

@@ -140,7 +140,7 @@ TEST_F(StudyInputs, RolloutAndFlowOfAnImageStudyTheImageEncoder) {
   expect_error({clip_, "--view", "rollout", "--text", "nowhere.png"}, 4, {"nowhere.png"});
   const ProgramResult unused =
       study({clip_, "--view", "rollout", "--text", image_, "--intervene", "uniform text.encoder.0.0"});
-  EXPECT_NE(unused.err.find("no pass computes its place"), std::string::npos) << unused.err;
+  EXPECT_NE(unused.err.find("no pass computes the values at this place"), std::string::npos) << unused.err;
 }
 
 // attend shows the encoder that reads the input. An intervention on the other encoder gives a warning.

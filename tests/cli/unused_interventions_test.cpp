@@ -19,7 +19,7 @@ class UnusedIntervention : public ::testing::Test {
     return result.err;
   }
   static std::string warning(const std::string& intervention,
-                             const std::string& reason = "no input has a token at its positions") {
+                             const std::string& reason = "no input has tokens at the given positions") {
     return "regard: warning: '" + intervention + "' changed nothing: " + reason + "\n";
   }
 
@@ -36,7 +36,7 @@ TEST_F(UnusedIntervention, OfATextIsReported) {
                              "scale encoder.0.0 by=0.5 positions=99 keys=99"})
     EXPECT_EQ(messages(attend, unused), warning(unused));
   const std::string keys = "scale encoder.0.0 by=0.5 keys=99";
-  EXPECT_EQ(messages(attend, keys), warning(keys, "no input has a token at its keys"));
+  EXPECT_EQ(messages(attend, keys), warning(keys, "no input has tokens at the given keys"));
 }
 
 TEST_F(UnusedIntervention, OfAPictureIsReported) {
@@ -58,7 +58,8 @@ TEST_F(UnusedIntervention, OfAnEncoderThatDoesNotRunIsReported) {
                     weights = "uniform vision.encoder.0.0";
   EXPECT_EQ(messages({"embed", model, "texts"}, text), "");
   for (const std::string& unused : {vision, weights})
-    EXPECT_EQ(messages({"embed", model, "texts"}, unused), warning(unused, "no pass computes its place"));
+    EXPECT_EQ(messages({"embed", model, "texts"}, unused),
+              warning(unused, "no pass computes the values at this place"));
 }
 
 TEST_F(UnusedIntervention, OfZeroShotLabelsAndOfASoundIsReported) {

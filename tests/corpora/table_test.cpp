@@ -195,7 +195,7 @@ TEST_F(Table, JsonLinesThatAreNotObjectsAreRefusedOrSkipped) {
   EXPECT_REGARD_ERROR(read_line("{\"text\": }"), ErrorKind::bad_file, "t.jsonl:2: invalid JSON");
   EXPECT_REGARD_ERROR(read_line("[1]"), ErrorKind::bad_file, "t.jsonl:2: the line is not a JSON object");
   EXPECT_REGARD_ERROR(read_line("{\"txt\": 1}"), ErrorKind::bad_file,
-                      "t.jsonl:2: no column 'text' (found txt)");
+                      "t.jsonl:2: the object has no key 'text' (found txt)");
   EXPECT_REGARD_ERROR(read({.files = {file("t.jsonl", "")}, .format = TableFormat::jsonl}), ErrorKind::usage,
                       "is empty for");
 }

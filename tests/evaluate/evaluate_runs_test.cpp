@@ -164,11 +164,13 @@ TEST_F(Evaluate, LongLinesAreNamed) {
   write_file(folder.path(), "short.de", "eins\nzwei\n");
   const ProgramResult source = evaluate({"run", "long.en", "short.de"});
   EXPECT_EQ(source.exit_code, 3);
-  EXPECT_NE(source.err.find("long.en:2: the source exceeds the model's positions"), std::string::npos)
+  EXPECT_NE(source.err.find("long.en:2: the source exceeds the model's maximum number of positions"),
+            std::string::npos)
       << source.err;
   const ProgramResult reference = evaluate({"run", "short.de", "long.en"});
   EXPECT_EQ(reference.exit_code, 3);
-  EXPECT_NE(reference.err.find(":2: the reference exceeds the model's positions"), std::string::npos)
+  EXPECT_NE(reference.err.find(":2: the reference exceeds the model's maximum number of positions"),
+            std::string::npos)
       << reference.err;
 }
 

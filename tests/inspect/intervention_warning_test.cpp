@@ -16,8 +16,8 @@ TEST(InterventionWarnings, HaveAReasonInTextAndJson) {
   const std::vector<InterventionWarning> warnings{{"a", EditProgress::none},
                                                   {"b: c changed nothing: d", EditProgress::place},
                                                   {"e", EditProgress::position}};
-  EXPECT_EQ(warnings[0].text(), "'a' changed nothing: no pass computes its place");
-  EXPECT_EQ(warnings[2].text(), "'e' changed nothing: no input has a token at its keys");
+  EXPECT_EQ(warnings[0].text(), "'a' changed nothing: no pass computes the values at this place");
+  EXPECT_EQ(warnings[2].text(), "'e' changed nothing: no input has tokens at the given keys");
   const Json json = inspect::to_json(warnings);
   EXPECT_EQ(json[1]["reason"], "positions");
   EXPECT_EQ(json[1]["message"], warnings[1].text());

@@ -103,11 +103,12 @@ TEST(Interventions, TheResponseNamesThoseThatChangeNothing) {
     const Reply reply = edits_server().post(path, request);
     ASSERT_EQ(reply.status, 200) << path << reply.body;
     ASSERT_TRUE(reply.json().contains("warnings")) << path << reply.body;
-    EXPECT_EQ(reply.json()["warnings"],
-              Json::array({{{"intervention", place + "200"},
-                            {"reason", "positions"},
-                            {"message",
-                             "'" + place + "200' changed nothing: no input has a token at its positions"}}}))
+    EXPECT_EQ(
+        reply.json()["warnings"],
+        Json::array({{{"intervention", place + "200"},
+                      {"reason", "positions"},
+                      {"message",
+                       "'" + place + "200' changed nothing: no input has tokens at the given positions"}}}))
         << path;
     request["interventions"] = {place + "0"};
     EXPECT_FALSE(edits_server().post(path, request).json().contains("warnings")) << path;

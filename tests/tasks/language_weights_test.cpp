@@ -76,7 +76,7 @@ TEST(LanguageWeights, AnUnknownLanguageNamesTheLanguages) {
                       "the model has no weights for this language (expected hin, found urd)");
   EXPECT_REGARD_ERROR(infer::LoadedModel::open(testing::golden("hf-tiny/wav2vec2-stable"),
                                                {.reads = InputKind::features, .language = "hin"}),
-                      ErrorKind::usage, "the model has no weights for single languages");
+                      ErrorKind::usage, "the model has no language-specific weights");
 }
 
 TEST(LanguageWeights, TheLanguageOfAnOpenModelIsFixed) {

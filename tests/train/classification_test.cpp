@@ -114,7 +114,7 @@ folder = "run"
   ThreadPool pool(2);
   TrainingContext context(run, pool);
   for (const std::string& note : context.task->notes())
-    EXPECT_EQ(note.find("new weights"), std::string::npos) << note;
+    EXPECT_EQ(note.find("newly initialised weights"), std::string::npos) << note;
   const StepResult step = context.trainer->compute_gradients();
   EXPECT_EQ(step.target_tokens, 4);
   EXPECT_NEAR(step.loss, golden.tensor("loss").f32()[0], 1e-5);
@@ -214,7 +214,7 @@ TEST_F(Classifying, AFolderKeepsAHeadThatFitsAndGetsANewOneOtherwise) {
                                       "--set", "training.max_steps=20"};
   const ProgramResult kept = train(tune);
   ASSERT_EQ(kept.exit_code, 0) << kept.err;
-  EXPECT_EQ(kept.err.find("new weights"), std::string::npos) << kept.err;
+  EXPECT_EQ(kept.err.find("newly initialised weights"), std::string::npos) << kept.err;
   EXPECT_EQ(validation("base", 60)["accuracy"], validation("run", 20)["accuracy"]);
   std::string other = sentences(1, 300);
   for (std::size_t at = 0; (at = other.find("\thigh", at)) != std::string::npos;) other.replace(at, 5, "\tx");
@@ -224,7 +224,7 @@ TEST_F(Classifying, AFolderKeepsAHeadThatFitsAndGetsANewOneOtherwise) {
                                  "output.folder=renamed"});
   const ProgramResult made = train(renamed);
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_NE(made.err.find("new weights, not in"), std::string::npos) << made.err;
+  EXPECT_NE(made.err.find("newly initialised weights (not in"), std::string::npos) << made.err;
   EXPECT_NE(made.err.find("classifier.weight"), std::string::npos) << made.err;
   EXPECT_EQ(made.err.find("encoder.layer"), std::string::npos) << made.err;
   const Json config = read_json((folder / "renamed/latest/config.json").string());

@@ -190,7 +190,7 @@ TEST_F(Conversations, WrongRowsAreNamed) {
        {std::pair<std::string, const char*>{row({message("assistant", "hi")}), "begins with a message"},
         {std::string("{\"messages\": \"hi\"}\n"), "not a conversation"},
         {row({Json{{"content", "hi"}}}), "not a conversation"},
-        {"{\"m\": 1}\n", "no column 'messages'"}}) {
+        {"{\"m\": 1}\n", "the object has no key 'messages'"}}) {
     const std::string text = says(good + bad);
     EXPECT_NE(text.find("other.jsonl:2: "), std::string::npos) << text;
     EXPECT_NE(text.find(message_text), std::string::npos) << text;

@@ -203,7 +203,7 @@ folder = "tuned"
   regard::testing::write_file(folder.path(), "tune.toml", run);
   const ProgramResult made = run_program({"train", "tune.toml"}, folder.path());
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_NE(made.err.find("new weights, not in"), std::string::npos) << made.err;
+  EXPECT_NE(made.err.find("newly initialised weights (not in"), std::string::npos) << made.err;
   EXPECT_NE(made.err.find("classifier.weight"), std::string::npos) << made.err;
   EXPECT_EQ(made.err.find("encoder.layer"), std::string::npos) << made.err;
   EXPECT_EQ(file_content(folder / "tuned/latest/preprocessor_config.json"), processor);

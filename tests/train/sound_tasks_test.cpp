@@ -136,7 +136,7 @@ checkpoint_every_steps = 3
     for (const char* threads : {"2", "3"}) {
       const ProgramResult result = train({"-t", threads, "--set", std::string("output.folder=t") + threads});
       ASSERT_EQ(result.exit_code, 0) << result.err;
-      EXPECT_NE(result.err.find("features: from"), std::string::npos) << result.err;
+      EXPECT_NE(result.err.find("features: read from"), std::string::npos) << result.err;
       EXPECT_EQ(weights("run"), weights(std::string("t") + threads)) << threads;
     }
     const std::vector<std::string> killed{"--set", "output.folder=killed"};

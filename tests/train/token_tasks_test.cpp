@@ -282,7 +282,7 @@ TEST_F(TokenTasks, APretrainedEncoderGetsANewHead) {
   write_tagged();
   const ProgramResult result = train({"--set", "model.from=base"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("new weights, not in"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("newly initialised weights (not in"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("classifier.bias"), std::string::npos) << result.err;
 }
 

@@ -102,7 +102,7 @@ TEST(VectorsAttend, TheProgramGivesNumbersAndAPicture) {
   EXPECT_NE(svg.find("Attention without parameters"), std::string::npos);
   const auto text =
       testing::run_program({"vectors", "attend", "v.txt", "Money Bank", "--word", "Bank"}, folder.path());
-  EXPECT_NE(text.out.find("Bank: cosine of before and after"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Bank: cosine of the vectors before and after"), std::string::npos) << text.out;
   EXPECT_EQ(text.out.find("Money: cosine"), std::string::npos);
 }
 

@@ -134,7 +134,7 @@ export interface Warning {
    */
   intervention: string;
   /**
-   * What no input or pass has: place, positions or keys.
+   * Reason: no pass computes the values at the place (place), or no input has tokens at the positions (positions) or keys (keys).
    */
   reason: "place" | "positions" | "keys";
   /**

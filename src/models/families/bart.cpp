@@ -136,7 +136,7 @@ StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix) 
 Architecture bart(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"BartForConditionalGeneration", "BartModel"});
   config.only("normalize_before", false, "BART with pre-norm layers");
-  config.only("add_final_layer_norm", false, "a norm after the last layer");
+  config.only("add_final_layer_norm", false, "A norm after the last layer");
   config.only("normalize_embedding", true, "BART without a norm after the embeddings");
   BartLike what;
   what.shared_tables = config.flag("tie_word_embeddings", true);
@@ -147,7 +147,7 @@ Architecture bart(const ConfigReader& config) {
 Architecture marian(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"MarianMTModel", "MarianModel"});
   config.only("normalize_before", false, "Marian with pre-norm layers");
-  config.only("add_final_layer_norm", false, "a norm after the last layer");
+  config.only("add_final_layer_norm", false, "A norm after the last layer");
   config.only("normalize_embedding", false, "Marian with a norm after the embeddings");
   config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;

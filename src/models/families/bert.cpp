@@ -41,7 +41,7 @@ InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::strin
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
   config.only("is_decoder", false, "BERT as a decoder");
   config.only("add_cross_attention", false, "BERT with cross-attention");
-  config.only("position_embedding_type", "absolute", "this kind of positions");
+  config.only("position_embedding_type", "absolute", "Another type of position embedding");
   StackConfig stack;
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";

@@ -19,7 +19,7 @@ nn::BlockConfig mpnet_block(const ConfigReader& config) {
 }
 
 StackConfig mpnet_encoder(const ConfigReader& config, const std::string& prefix) {
-  config.only("relative_attention_num_buckets", kBuckets, "a different number of buckets");
+  config.only("relative_attention_num_buckets", kBuckets, "A different number of buckets");
   StackConfig stack;
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";

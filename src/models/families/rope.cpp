@@ -99,8 +99,8 @@ nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   const Json none = Json::object();
   const ConfigReader scaling(found.values != nullptr ? *found.values : none,
                              config.file() + ": " + found.key);
-  config.only("partial_rotary_factor", 1.0, "rotary positions over part of a head");
-  scaling.only("partial_rotary_factor", 1.0, "rotary positions over part of a head");
+  config.only("partial_rotary_factor", 1.0, "Rotary positions over part of a head");
+  scaling.only("partial_rotary_factor", 1.0, "Rotary positions over part of a head");
   double theta = config.number("rope_theta", 10000.0, 1e-3, 1e15);
   theta = scaling.number("rope_theta", theta, 1e-3, 1e15);
   if (theta <= 1.0) throw config.wrong("rope_theta", "a number above 1");

@@ -197,7 +197,7 @@ void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   for (const char* name : {"[MASK]", "<mask>"})
     if (const auto id = tokenizer_->id_of(name)) rules_.mask = *id;
   if (rules_.mask < 0)
-    throw usage_error("the tokenizer has no token for masks").expected("the token [MASK] or <mask>");
+    throw usage_error("the tokenizer has no mask token").expected("the token [MASK] or <mask>");
   if (config_.data.max_length <= std::ssize(tokenizer_->before()) + std::ssize(tokenizer_->after()))
     throw usage_error("'data.max_length' is too small for the special tokens and text")
         .found(std::to_string(config_.data.max_length))

@@ -150,7 +150,7 @@ std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolde
     model = make_model(config, folder.config_file);
     initialise(*model, static_cast<std::uint64_t>(config_.seed));
     const std::unique_ptr<Network> base = models::load_model(folder);
-    notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(),
+    notes_.push_back(fmt::format("newly initialised weights (not in {}): {}", folder.path.string(),
                                  fmt::join(copy_weights(*base, *model, "lm_head."), ", ")));
   }
   input_.take(folder, model->input_spec());
@@ -212,7 +212,10 @@ void SpeechRecognition::load_part(const char* what, std::vector<SoundRow> rows,
   std::string note = fmt::format("{}: {} sounds; read {}", what, part.examples.size(), report.text());
   if (part.sounds.left_out() > 0)
     note += fmt::format("; skipped {} that are empty or too long", part.sounds.left_out());
-  if (part.skipped > 0) note += fmt::format("; skipped {} whose texts do not fit", part.skipped);
+  if (part.skipped > 0)
+    note += fmt::format(
+        "; skipped {} with a text that is empty, or too long for the sound or for 'data.max_length'",
+        part.skipped);
   notes_.push_back(note);
   fingerprint_ = fingerprint_ * 3 + part.sounds.fingerprint();
 }

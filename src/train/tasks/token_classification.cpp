@@ -139,7 +139,7 @@ void TokenClassification::check() const {
     if (files->empty() || !data::has_columns(corpus_format(config_, files->front()))) continue;
     const std::size_t columns = corpus_columns(config_, files->front()).size();
     if (columns != 2)
-      throw usage_error("'data.columns' does not name exactly the columns of the words and of their labels")
+      throw usage_error("'data.columns' must name two columns: the words and their labels")
           .found(fmt::format("{} columns", columns))
           .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
   }
@@ -206,13 +206,13 @@ void TokenClassification::note(const char* what, const Part& part) {
   std::string text = fmt::format("{}: {} sentences, {} words, {} tokens; read {}", what, part.examples.size(),
                                  part.words, part.examples.ids.tokens(), part.report.text());
   if (part.cut > 0)
-    text += fmt::format("; left out {} words that have no token of their own or lie beyond {} tokens",
-                        part.cut, config_.data.max_length);
+    text +=
+        fmt::format("; skipped {} words that have no tokens or lie beyond the first {} tokens of a sentence",
+                    part.cut, config_.data.max_length);
   if (part.examples.size() > 1 && part.words + part.cut == static_cast<std::int64_t>(part.examples.size()))
     text +=
-        "; each sentence has one word, so the model sees no context. If the file has one word per line, its "
-        "name must "
-        "not end in .tsv, .csv or .jsonl";
+        "; each sentence has only one word, so the labels are predicted without context. If the file has one "
+        "word per line, its name must not end in .tsv, .csv or .jsonl";
   notes_.push_back(text);
   fingerprint_ = (fingerprint_ * 3 + part.examples.ids.fingerprint()) * 3 + part.labels.fingerprint();
 }

@@ -262,7 +262,7 @@ class Translation : public Task {
       const std::size_t columns = corpus_columns(config_, files->front()).size();
       if (tabular && columns != 2)
         throw usage_error(
-            fmt::format("'data.columns' does not name exactly the source and the target of 'data.{}'", name))
+            fmt::format("'data.columns' must name two columns of 'data.{}': the source and the target", name))
             .found(fmt::format("{} columns", columns))
             .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
     }
