@@ -81,9 +81,10 @@ void add_limits(CLI::App& train, text::TokenizerTraining& how) {
                   "Minimum frequency of a merge (or word). Default: 2, or 1 for the type word")
       ->check(not_negative());
   train
-      .add_option("--max-piece-length", how.max_piece_length,
-                  "Maximum length of a token in characters (byte-bpe: bytes). 0 means 16 for unigram and no "
-                  "limit for other types")
+      .add_option(
+          "--max-piece-length", how.max_piece_length,
+          "Maximum length of a token in characters. For bpe (in characters) and byte-bpe (in bytes), tokens "
+          "are shorter than this. 0 means 16 for unigram and no limit for other types")
       ->check(not_negative());
   train
       .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,

@@ -40,6 +40,10 @@ char delimiter(const std::string& text) {
   return text.empty() ? '\0' : text[0];
 }
 
+bool has_own_columns(const RunConfig& config, const std::string& file) {
+  return !config.data.valid_columns.empty() && is_validation(config, file);
+}
+
 // If data.valid_columns is set, data.valid_header determines whether the validation file has a header.
 bool has_header(const RunConfig& config, bool validation) {
   const DataConfig& data = config.data;
@@ -76,9 +80,12 @@ data::CorpusFormat corpus_format(const RunConfig& config, const std::string& fil
   return data::format_of(file, task_traits(config.task).corpus.plain);
 }
 
+const char* corpus_columns_key(const RunConfig& config, const std::string& file) {
+  return has_own_columns(config, file) ? "data.valid_columns" : "data.columns";
+}
+
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file) {
-  const bool own = !config.data.valid_columns.empty() && is_validation(config, file);
-  return own ? config.data.valid_columns : config.data.columns;
+  return has_own_columns(config, file) ? config.data.valid_columns : config.data.columns;
 }
 
 bool is_tabular(const RunConfig& config) {
@@ -90,7 +97,8 @@ void check_text_column(const RunConfig& config) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
     const std::size_t columns = corpus_columns(config, files->front()).size();
     if (columns != 1)
-      throw usage_error("'data.columns' must name only the column of the text")
+      throw usage_error(fmt::format("'{}' must name only the column of the text",
+                                    corpus_columns_key(config, files->front())))
           .found(fmt::format("{} columns", columns))
           .expected("1 column");
   }

@@ -30,6 +30,8 @@ struct CorpusRules {
 
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
+// Return the name of the key that sets these columns.
+const char* corpus_columns_key(const RunConfig& config, const std::string& file);
 
 // Return true if the training data is a table, whose rows are divided into columns.
 bool is_tabular(const RunConfig& config);

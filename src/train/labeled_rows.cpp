@@ -149,7 +149,8 @@ void check_label_columns(const RunConfig& config) {
     const std::size_t columns = aligned ? files->size() : corpus_columns(config, files->front()).size();
     if (columns == 2 || columns == 3) continue;
     throw usage_error(aligned ? "the number of line-aligned files does not fit the task"
-                              : "'data.columns' must name the columns of the text and of the label")
+                              : fmt::format("'{}' must name the columns of the text and of the label",
+                                            corpus_columns_key(config, files->front())))
         .found(fmt::format("{} {}{}", columns, aligned ? "file" : "column", columns == 1 ? "" : "s"))
         .expected(aligned ? "a file of texts, optionally a file of second texts, and a file of labels"
                           : "two columns, such as [\"sentence\", \"label\"], or three columns for pairs of "

@@ -83,8 +83,9 @@ void check_pictures(const RunConfig& config, const char* columns) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
     const std::size_t count = corpus_columns(config, files->front()).size();
     if (images.highest > 0 ? count <= 1 : count == 2) continue;
-    throw usage_error(images.highest > 0 ? "'data.columns' must name only the column of the label"
-                                         : fmt::format("'data.columns' must name two columns: {}", columns))
+    const char* key = corpus_columns_key(config, files->front());
+    throw usage_error(images.highest > 0 ? fmt::format("'{}' must name only the column of the label", key)
+                                         : fmt::format("'{}' must name two columns: {}", key, columns))
         .found(fmt::format("{} columns", count))
         .expected(images.highest > 0 ? "one column, such as columns = [65]"
                                      : "two columns, such as columns = [1, 2]");

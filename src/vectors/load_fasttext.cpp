@@ -57,8 +57,8 @@ class FasttextReader {
     next<double>(part);
     refuse_if(dim < 1 || dim > (1 << 20), "the vector size is not between 1 and 1048576", dim);
     refuse_if(bucket < 0, "the number of buckets is negative", bucket);
-    refuse_if(shortest < 0 || longest < 0 || longest > 256, "the n-gram lengths are not between 0 and 256",
-              longest);
+    for (const std::int32_t length : {shortest, longest})
+      refuse_if(length < 0 || length > 256, "an n-gram length is not between 0 and 256", length);
   }
 
   void read_dictionary() {

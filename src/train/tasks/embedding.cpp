@@ -112,8 +112,9 @@ void EmbeddingTask::check() const {
     const bool table = data::has_columns(format);
     const std::size_t columns = table ? corpus_columns(config_, files->front()).size() : files->size();
     if (format != data::TableFormat::text && columns >= least && columns <= 3) continue;
-    throw usage_error(table ? "'data.columns' does not fit 'embedding.loss'"
-                            : "the files do not fit 'embedding.loss'")
+    throw usage_error(
+        table ? fmt::format("'{}' does not fit 'embedding.loss'", corpus_columns_key(config_, files->front()))
+              : "the files do not fit 'embedding.loss'")
         .found(fmt::format("{} {}", columns, table ? "columns" : "files"))
         .expected(kind_ == EmbeddingLoss::ranking
                       ? "for ranking: a text, a text of equal meaning and, optionally, a dissimilar text"

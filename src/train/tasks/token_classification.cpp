@@ -139,7 +139,8 @@ void TokenClassification::check() const {
     if (files->empty() || !data::has_columns(corpus_format(config_, files->front()))) continue;
     const std::size_t columns = corpus_columns(config_, files->front()).size();
     if (columns != 2)
-      throw usage_error("'data.columns' must name two columns: the words and their labels")
+      throw usage_error(fmt::format("'{}' must name two columns: the words and their labels",
+                                    corpus_columns_key(config_, files->front())))
           .found(fmt::format("{} columns", columns))
           .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
   }

@@ -261,8 +261,8 @@ class Translation : public Task {
             .expected("pairs of line-aligned files (source, target), or TSV, CSV or JSONL files");
       const std::size_t columns = corpus_columns(config_, files->front()).size();
       if (tabular && columns != 2)
-        throw usage_error(
-            fmt::format("'data.columns' must name two columns of 'data.{}': the source and the target", name))
+        throw usage_error(fmt::format("'{}' must name two columns of 'data.{}': the source and the target",
+                                      corpus_columns_key(config_, files->front()), name))
             .found(fmt::format("{} columns", columns))
             .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
     }
