@@ -36,7 +36,7 @@ class GzipDecompressor : public Decompressor {
 
   Step step(std::span<const char> in, std::span<char> out) override {
     constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-    const std::size_t given = std::min(in.size(), kMost), room = std::min(out.size(), kMost);
+    const std::size_t given = std::min(in.size(), kMost), available = std::min(out.size(), kMost);
     if (complete_ && given > 0) {  // another gzip member follows
       inflateReset(&stream_);
       complete_ = false;
@@ -44,13 +44,13 @@ class GzipDecompressor : public Decompressor {
     stream_.next_in = reinterpret_cast<const Bytef*>(in.data());
     stream_.avail_in = static_cast<uInt>(given);
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = static_cast<uInt>(room);
+    stream_.avail_out = static_cast<uInt>(available);
     const int status = complete_ ? Z_OK : inflate(&stream_, Z_NO_FLUSH);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
       refuse_corrupt(file_, "gzip", stream_.msg == nullptr ? "a preset dictionary" : stream_.msg);
     complete_ = complete_ || status == Z_STREAM_END;
-    return {given - stream_.avail_in, room - stream_.avail_out};
+    return {given - stream_.avail_in, available - stream_.avail_out};
   }
   bool complete() const override { return complete_; }
 

@@ -122,8 +122,8 @@ std::string read_all(const Descriptor& file, const struct stat& status, const st
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   while (true) {
     const std::size_t before = content.size();
-    const bool room = sized && content.capacity() > before;
-    content.resize(before + (room ? content.capacity() - before : kPiece));
+    const bool has_capacity = sized && content.capacity() > before;
+    content.resize(before + (has_capacity ? content.capacity() - before : kPiece));
     const ssize_t count = ::read(file.number(), content.data() + before, content.size() - before);
     if (count < 0 && errno != EINTR) throw io_error(path, "cannot read", errno);
     content.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));

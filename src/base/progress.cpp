@@ -61,10 +61,10 @@ std::string compose(const ProgressLine& line) {
   if (line.colour) bar = "\x1b[32m" + bar + "\x1b[0m";
   bar += repeated("─", kBarCells - filled);
   // Keep one column free, because some terminals wrap a line that fills the last column.
-  const int room = line.columns - 1 - static_cast<int>(tail.size());
-  if (room < 0) return cut(tail, std::max(line.columns - 1, 0));
-  if (room < kBarCells + 1) return cut(line.text, room) + tail;
-  const std::string text = cut(line.text, room - kBarCells - 1);
+  const int columns_left = line.columns - 1 - static_cast<int>(tail.size());
+  if (columns_left < 0) return cut(tail, std::max(line.columns - 1, 0));
+  if (columns_left < kBarCells + 1) return cut(line.text, columns_left) + tail;
+  const std::string text = cut(line.text, columns_left - kBarCells - 1);
   return text + (text.empty() ? "" : " ") + bar + tail;
 }
 

@@ -89,10 +89,10 @@ void attend_written(ModelProbes& probes, const infer::LoadedModel& model, Thread
   request.written = written;
   probes.add_to(request);
   // The last generated token was never an input, so the model may have no position for it.
-  const std::int64_t room = model.model->max_positions() - std::ssize(attended.input.ids);
-  if (model.model->kind() == ModelKind::decoder && room >= 0 && std::ssize(written) > room &&
+  const std::int64_t max_tokens = model.model->max_positions() - std::ssize(attended.input.ids);
+  if (model.model->kind() == ModelKind::decoder && max_tokens >= 0 && std::ssize(written) > max_tokens &&
       model.model->max_positions() > 0)
-    request.written.resize(static_cast<std::size_t>(room));
+    request.written.resize(static_cast<std::size_t>(max_tokens));
   probes.write(inspect::attend(model, pool, request));
 }
 

@@ -13,14 +13,14 @@ Hypotheses::Hypotheses(const SearchOptions& options, std::int64_t max_new, std::
       max_new_(max_new),
       width_(width),
       candidates_(candidates),
-      room_(std::min(max_new, kFirstRoom)) {
+      capacity_(std::min(max_new, kFirstCapacity)) {
   const auto rows = static_cast<std::size_t>(width);
   log_probability_.resize(rows), next_log_probability_.resize(rows);
   parents_.resize(rows), sequence_.resize(rows), next_sequence_.resize(rows);
-  tokens_.resize(rows * static_cast<std::size_t>(room_));
+  tokens_.resize(rows * static_cast<std::size_t>(capacity_));
   next_tokens_.resize(tokens_.size());
   each_log_probability_.resize(tokens_.size()), next_each_.resize(tokens_.size());
-  if (options.stop_strings) stop_scratch_.reserve(static_cast<std::size_t>(room_));
+  if (options.stop_strings) stop_scratch_.reserve(static_cast<std::size_t>(capacity_));
 }
 
 bool Hypotheses::ends(std::int32_t token) const {
@@ -44,7 +44,7 @@ void Hypotheses::complete(Hypothesis& result, const Continuation& last, bool end
   const std::span<const std::int32_t> before = history(last.row);
   result.tokens.assign(before.begin(), before.end());
   result.tokens.push_back(last.token);
-  const float* each = each_log_probability_.data() + last.row * room_;
+  const float* each = each_log_probability_.data() + last.row * capacity_;
   result.token_log_probabilities.assign(each, each + generated_);
   result.token_log_probabilities.push_back(last.last);
   result.log_probability = static_cast<float>(last.log_probability);
@@ -57,7 +57,7 @@ Hypothesis Hypotheses::running(std::int64_t row) const {
   Hypothesis result;
   const std::span<const std::int32_t> tokens = history(row);
   result.tokens.assign(tokens.begin(), tokens.end());
-  const float* each = each_log_probability_.data() + row * room_;
+  const float* each = each_log_probability_.data() + row * capacity_;
   result.token_log_probabilities.assign(each, each + generated_);
   const double log_probability = log_probability_[static_cast<std::size_t>(row)];
   result.log_probability = static_cast<float>(log_probability);
@@ -66,11 +66,11 @@ Hypothesis Hypotheses::running(std::int64_t row) const {
 }
 
 void Hypotheses::continue_row(std::int64_t to, const Continuation& next) {
-  const auto begin = next.row * room_;
-  std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * room_);
-  std::copy_n(each_log_probability_.data() + begin, generated_, next_each_.data() + to * room_);
-  next_tokens_[static_cast<std::size_t>(to * room_ + generated_)] = next.token;
-  next_each_[static_cast<std::size_t>(to * room_ + generated_)] = next.last;
+  const auto begin = next.row * capacity_;
+  std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * capacity_);
+  std::copy_n(each_log_probability_.data() + begin, generated_, next_each_.data() + to * capacity_);
+  next_tokens_[static_cast<std::size_t>(to * capacity_ + generated_)] = next.token;
+  next_each_[static_cast<std::size_t>(to * capacity_ + generated_)] = next.last;
   next_log_probability_[static_cast<std::size_t>(to)] = next.log_probability;
   parents_[static_cast<std::size_t>(to)] = next.row;
 }
@@ -82,28 +82,28 @@ void Hypotheses::finish_step(std::int64_t rows) {
   std::swap(sequence_, next_sequence_);
   rows_ = rows;
   ++generated_;
-  if (rows_ > 0 && generated_ == room_ && room_ < max_new_) grow();
+  if (rows_ > 0 && generated_ == capacity_ && capacity_ < max_new_) grow();
 }
 
 void Hypotheses::grow() {
-  const std::int64_t room = std::min(2 * room_, max_new_);
+  const std::int64_t capacity = std::min(2 * capacity_, max_new_);
   const auto spread = [&](auto& values, auto& next) {
-    next.assign(static_cast<std::size_t>(width_ * room), {});
+    next.assign(static_cast<std::size_t>(width_ * capacity), {});
     for (std::int64_t row = 0; row < rows_; ++row)
-      std::copy_n(values.data() + row * room_, generated_, next.data() + row * room);
+      std::copy_n(values.data() + row * capacity_, generated_, next.data() + row * capacity);
     values.swap(next);
     next.resize(values.size());
   };
   spread(tokens_, next_tokens_);
   spread(each_log_probability_, next_each_);
-  room_ = room;
+  capacity_ = capacity;
 }
 
 namespace {
 
-// Reserve memory so that a step allocates nothing during the first kFirstRoom tokens.
+// Reserve memory so that a step allocates nothing during the first kFirstCapacity tokens.
 void reserve(Hypothesis& result, std::int64_t tokens) {
-  tokens = std::min(tokens, kFirstRoom);
+  tokens = std::min(tokens, kFirstCapacity);
   result.tokens.reserve(static_cast<std::size_t>(tokens));
   result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
 }

@@ -35,7 +35,7 @@ struct BeamStep {
 
 // Number of tokens per row for which memory is allocated at the start. The memory grows if more are
 // generated.
-inline constexpr std::int64_t kFirstRoom = 4096;
+inline constexpr std::int64_t kFirstCapacity = 4096;
 
 class Hypotheses {
  public:
@@ -57,7 +57,7 @@ class Hypotheses {
     return history(row)[static_cast<std::size_t>(generated_ - 1)];
   }
   std::span<const std::int32_t> history(std::int64_t row) const {
-    return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
+    return {tokens_.data() + row * capacity_, static_cast<std::size_t>(generated_)};
   }
   // Return, for each running row, the index of the row that it continues. This is the index before the last
   // advance().
@@ -105,9 +105,9 @@ class Hypotheses {
  private:
   void grow();
 
-  std::int64_t room_;  // number of tokens per row for which memory is allocated; at most max_new
-  std::vector<std::int32_t> tokens_, next_tokens_;       // [width, room]
-  std::vector<float> each_log_probability_, next_each_;  // [width, room]
+  std::int64_t capacity_;  // number of tokens per row for which memory is allocated; at most max_new
+  std::vector<std::int32_t> tokens_, next_tokens_;       // [width, capacity]
+  std::vector<float> each_log_probability_, next_each_;  // [width, capacity]
   std::span<const std::int32_t> prompt_;
   std::vector<std::int32_t> stop_scratch_;
 };

@@ -154,7 +154,7 @@ bool Scheduler::admit(Request& request) {
   job->limit = limit_of(job->request);
   job->row_pages = pages_of_row(job->request), job->source_pages = pages_of_source(job->request);
   const std::int64_t tokens = std::ssize(job->request.prompt) + job->limit;
-  const std::int64_t first = std::ssize(job->request.prompt) + std::min(job->limit, kFirstRoom);
+  const std::int64_t first = std::ssize(job->request.prompt) + std::min(job->limit, kFirstCapacity);
   job->slides = model_.kind() == ModelKind::decoder && model_.max_positions() > 0 &&
                 tokens - 1 > model_.max_positions();
   job->slots.assign(free_slots_.end() - static_cast<std::ptrdiff_t>(width), free_slots_.end());

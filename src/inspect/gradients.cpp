@@ -66,17 +66,17 @@ class FlowGraph {
         waiting.pop();
         for (const std::size_t edge : edges_of_[node]) {
           const std::size_t to = edges_[edge].to;
-          if (to == source || by[to] != edges_.size() || edges_[edge].room <= kNothing) continue;
+          if (to == source || by[to] != edges_.size() || edges_[edge].residual <= kNothing) continue;
           by[to] = edge;
           waiting.push(to);
         }
       }
       if (by[sink] == edges_.size()) return all;
-      double least = edges_[by[sink]].room;
+      double least = edges_[by[sink]].residual;
       for (std::size_t node = sink; node != source; node = edges_[by[node] ^ 1].to)
-        least = std::min(least, edges_[by[node]].room);
+        least = std::min(least, edges_[by[node]].residual);
       for (std::size_t node = sink; node != source; node = edges_[by[node] ^ 1].to)
-        edges_[by[node]].room -= least, edges_[by[node] ^ 1].room += least;
+        edges_[by[node]].residual -= least, edges_[by[node] ^ 1].residual += least;
       all += least;
     }
   }
@@ -84,7 +84,7 @@ class FlowGraph {
  private:
   struct Edge {
     std::size_t to;
-    double room;
+    double residual;
   };
   std::vector<Edge> edges_;  // edges; each edge is followed by its reverse edge
   std::vector<std::vector<std::size_t>> edges_of_;

@@ -28,10 +28,10 @@ int capped_width(std::string_view label, int most) {
   return std::min(utf8::width(label), most);
 }
 
-// Return the number of columns of the given widths that fit into `room` terminal cells.
-std::size_t fitting(std::span<const int> widths, int room) {
+// Return the number of columns of the given widths that fit into `cells` terminal cells.
+std::size_t fitting(std::span<const int> widths, int cells) {
   std::size_t count = 0;
-  for (; count < widths.size() && widths[count] + 1 <= room; ++count) room -= widths[count] + 1;
+  for (; count < widths.size() && widths[count] + 1 <= cells; ++count) cells -= widths[count] + 1;
   return count;
 }
 
@@ -41,13 +41,13 @@ Layout lay_out(const Map& map, std::span<const std::string> row_labels,
   layout.rows = std::min(map.rows, std::max<std::int64_t>(style.rows, 1));
   for (std::size_t r = 0; r < static_cast<std::size_t>(layout.rows); ++r)
     layout.label_width = std::max(layout.label_width, capped_width(row_labels[r], kLongestLabel));
-  const int room = style.columns - layout.label_width;
+  const int cells = style.columns - layout.label_width;
   std::vector<int> labelled(static_cast<std::size_t>(map.columns));
   for (std::size_t c = 0; c < labelled.size(); ++c)
     labelled[c] = std::max(kNumberWidth, capped_width(column_labels[c], kLongestHead));
-  layout.numbered = fitting(labelled, room) < labelled.size();
+  layout.numbered = fitting(labelled, cells) < labelled.size();
   if (layout.numbered) std::fill(labelled.begin(), labelled.end(), kNumberWidth);
-  labelled.resize(std::max<std::size_t>(fitting(labelled, room), 1));
+  labelled.resize(std::max<std::size_t>(fitting(labelled, cells), 1));
   layout.widths = std::move(labelled);
   return layout;
 }

@@ -30,12 +30,12 @@ std::int64_t most_keys(const Attention& problem) {
 }
 
 // Arrays for one unit of work, in a worker's scratch buffer. Rows are padded to whole tiles.
-struct Room {
+struct Scratch {
   std::uint16_t *query, *weights, *tiles;
   float *scores, *out;
   std::size_t bytes;
 
-  Room(const Attention& problem, std::int64_t keys, std::byte* memory) {
+  Scratch(const Attention& problem, std::int64_t keys, std::byte* memory) {
     Pieces pieces(memory);
     const std::int64_t group = problem.heads / problem.kv_heads;
     const std::int64_t rows = round_up(queries_of_unit(problem, keys) * group, kBf16Rows);
@@ -72,10 +72,10 @@ class Unit {
     width_ = pages_.size() * kBf16PageRows;
   }
 
-  void run(const Room& room) const {
-    if (width_ > 0) multiply_keys(room);
-    for (std::int64_t row = 0; row < rows_; ++row) finish_scores(room, row);
-    if (width_ > 0) multiply_values(room);
+  void run(const Scratch& scratch) const {
+    if (width_ > 0) multiply_keys(scratch);
+    for (std::int64_t row = 0; row < rows_; ++row) finish_scores(scratch, row);
+    if (width_ > 0) multiply_values(scratch);
   }
 
  private:
@@ -99,19 +99,19 @@ class Unit {
   }
 
   // Compute scores [rows, width] = queries · keys.
-  void multiply_keys(const Room& room) const {
+  void multiply_keys(const Scratch& scratch) const {
     const std::int64_t dims = padded_steps(problem_.head_dim);
     for (std::int64_t row = 0; row < rows_; ++row) {
       const float* query = problem_.query + (sequence_.query_begin + query_of(row)) * problem_.query_stride +
                            head_of(row) * problem_.head_dim;
-      std::uint16_t* to = room.query + row * dims;
+      std::uint16_t* to = scratch.query + row * dims;
       bf16_functions().round(query, to, problem_.head_dim);
       std::fill(to + problem_.head_dim, to + dims, std::uint16_t{0});
     }
     Bf16Block block;
     block.rows = rows_, block.columns = kBf16PageRows, block.blocks = dims / kBf16Steps;
-    block.a = tiles(room.query, dims, room.tiles);
-    block.c = room.scores, block.ldc = width_;
+    block.a = tiles(scratch.query, dims, scratch.tiles);
+    block.c = scratch.scores, block.ldc = width_;
     block.pages = {sequence_.pages.at + pages_.begin,
                    sequence_.pages.key + kv_head_ * shape_.key_numbers() / 2, pages_.size(), true};
     path_.multiply(block);
@@ -119,13 +119,13 @@ class Unit {
 
   // Compute a row's log-sum-exp and its attention weights. The weights are rounded to bf16 and not yet
   // divided by their sum.
-  void finish_scores(const Room& room, std::int64_t row) const {
+  void finish_scores(const Scratch& scratch, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);
     Bf16RowSum sum;
     if (width_ > 0) {
-      float* scores = room.scores + row * width_;
-      std::uint16_t* weights = room.weights + row * width_;
+      float* scores = scratch.scores + row * width_;
+      std::uint16_t* weights = scratch.weights + row * width_;
       const std::int64_t first = std::min(width_, std::max<std::int64_t>(0, own.begin - first_key()));
       std::fill_n(weights, first, std::uint16_t{0});
       const float scale = apply_rule(scores + first, own, query, head);
@@ -157,21 +157,21 @@ class Unit {
   }
 
   // Compute out = factor · weights · values.
-  void multiply_values(const Room& room) const {
+  void multiply_values(const Scratch& scratch) const {
     Bf16Block block;
     block.rows = rows_, block.blocks = pages_.size();
-    block.a = tiles(room.weights, width_, room.tiles);
+    block.a = tiles(scratch.weights, width_, scratch.tiles);
     block.ldc = problem_.value_dim;
     for (std::int64_t dim = 0; dim < problem_.value_dim; dim += kBf16PanelColumns) {
       const std::int64_t place = kv_head_ * shape_.value_numbers() + dim * kBf16PageRows;
       block.columns = std::min(kBf16PanelColumns, problem_.value_dim - dim);
-      block.c = room.out + dim;
+      block.c = scratch.out + dim;
       block.pages = {sequence_.pages.at + pages_.begin, sequence_.pages.value + place / 2};
       path_.multiply(block);
     }
     for (std::int64_t row = 0; row < rows_; ++row) {
-      const float factor = room.scores[row * width_];
-      const float* from = room.out + row * problem_.value_dim;
+      const float factor = scratch.scores[row * width_];
+      const float* from = scratch.out + row * problem_.value_dim;
       float* to = out(row);
       for (std::int64_t dim = 0; dim < problem_.value_dim; ++dim) to[dim] = from[dim] * factor;
     }
@@ -213,7 +213,7 @@ void bf16_paged_attention(ThreadPool& pool, const Attention& problem) {
     most_queries = std::max(most_queries, sequence.queries);
   const std::int64_t blocks = ceil_divide(most_queries, step);
   const std::int64_t heads = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
-  const std::size_t bytes = Room(problem, keys, nullptr).bytes;
+  const std::size_t bytes = Scratch(problem, keys, nullptr).bytes;
   const auto turn = pool.take_turn();
   const bool threaded = turn.owns_lock() && pool.size() > 1 && work_of(problem) >= kPagedWorkForThreads;
   if (threaded) pool.reserve_scratch(bytes);
@@ -221,13 +221,13 @@ void bf16_paged_attention(ThreadPool& pool, const Attention& problem) {
   // Consecutive units use adjacent heads, whose keys are adjacent in memory.
   Runs runs(heads * blocks, threaded ? pool.size() : 1);
   const auto take = [&](std::int64_t, int worker) {
-    const Room room(problem, keys, pool.scratch(worker, bytes));
+    const Scratch scratch(problem, keys, pool.scratch(worker, bytes));
     runs.take(worker, [&](std::int64_t index) {
       const std::int64_t head = index % heads, first = (blocks - 1 - index / heads) * step;
       const AttentionSequence& sequence =
           problem.sequences[static_cast<std::size_t>(head / problem.kv_heads)];
       const Range queries{first, std::min(sequence.queries, first + step)};
-      if (queries.size() > 0) Unit(problem, sequence, head % problem.kv_heads, queries).run(room);
+      if (queries.size() > 0) Unit(problem, sequence, head % problem.kv_heads, queries).run(scratch);
     });
   };
   threaded ? pool.parallel_for(pool.size(), take) : take(0, pool.current_worker());

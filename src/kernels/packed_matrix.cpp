@@ -72,9 +72,9 @@ class ColumnReader {
  private:
   template <class Number>
   void copy_as(Range columns, Number* to) const {
-    const std::size_t room = bytes(columns.size());
-    if (room == 0) return;  // if k is 0, nothing is copied, and `to` may be null
-    std::memset(to, 0, room);
+    const std::size_t size = bytes(columns.size());
+    if (size == 0) return;  // if k is 0, nothing is copied, and `to` may be null
+    std::memset(to, 0, size);
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
       const Range own{std::max(columns.begin, first), std::min(columns.end, first + part.columns)};
@@ -155,23 +155,23 @@ void unpack_f32(const PackedMatrix& matrix, const PackedColumn& column, float fa
   for (std::int64_t step = 0; step < matrix.k(); ++step) y[step] = from[step * column.width] * factor;
 }
 
-void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
+void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* memory,
                float* y) {
   const std::byte* from = column.data + column.place * 4;
   const std::int64_t groups = padded(matrix.k(), WeightType::i8) / 4;
   for (std::int64_t group = 0; group < groups; ++group)
-    std::memcpy(room + group * 4, from + group * column.width * 4, 4);
-  dispatch_int8_table().dequantise(reinterpret_cast<const std::int8_t*>(room), matrix.k(), factor, y);
+    std::memcpy(memory + group * 4, from + group * column.width * 4, 4);
+  dispatch_int8_table().dequantise(reinterpret_cast<const std::int8_t*>(memory), matrix.k(), factor, y);
 }
 
-void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
+void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* memory,
                  float* y) {
   const bool brain = matrix.type() == WeightType::bf16;  // in bf16 panels, two steps of k share a 32-bit lane
   const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
                      (brain ? 2 * column.place
                             : column.place / column.lanes * 2 * column.lanes + column.place % column.lanes);
-  auto* gathered = reinterpret_cast<std::uint16_t*>(room);
+  auto* gathered = reinterpret_cast<std::uint16_t*>(memory);
   for (std::int64_t step = 0; step < matrix.k(); ++step)
     gathered[step] = from[step / 2 * 2 * column.width + step % 2 * second];
   dispatch_gemm_table().widen(gathered, brain, matrix.k(), factor, y);
@@ -317,11 +317,11 @@ PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool trans
 
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y) {
-  const auto room = static_cast<std::size_t>(padded(matrix.k(), matrix.type())) * bytes_of(matrix.type());
+  const auto size = static_cast<std::size_t>(padded(matrix.k(), matrix.type())) * bytes_of(matrix.type());
   const auto turn = pool.take_turn();
-  if (turn.owns_lock()) pool.reserve_scratch(room);
+  if (turn.owns_lock()) pool.reserve_scratch(size);
   for_rows(pool, rows, matrix.k(), [&](std::int64_t begin, std::int64_t end) {
-    std::byte* scratch = pool.scratch(pool.current_worker(), room);
+    std::byte* scratch = pool.scratch(pool.current_worker(), size);
     for (std::int64_t row = begin; row < end; ++row) {
       const PackedColumn column(matrix, ids[row]);
       float* out = y + row * matrix.k();

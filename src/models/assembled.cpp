@@ -81,12 +81,13 @@ class Assembled : public Network {
     check_batch(target);
     if (cache == nullptr) {
       if (kind() == ModelKind::encoder_decoder) check_memory(memory, target.shape.sequences());
-      Memory room;
-      return decoder_->forward(tape, target, projected(tape, memory, room), nullptr);
+      Memory projected_memory;
+      return decoder_->forward(tape, target, projected(tape, memory, projected_memory), nullptr);
     }
     const bool starts = start(*cache, target, memory);
-    Memory room;
-    Var hidden = decoder_->forward(tape, target, starts ? projected(tape, memory, room) : nullptr, cache);
+    Memory projected_memory;
+    Var hidden =
+        decoder_->forward(tape, target, starts ? projected(tape, memory, projected_memory) : nullptr, cache);
     for (std::size_t s = 0; s < cache->slots().size(); ++s)
       cache->advance(cache->slots()[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
     return hidden;
@@ -167,12 +168,12 @@ class Assembled : public Network {
 
  private:
   // Return the encoder's output, or its projection if the model has memory_projection_. The projection is
-  // stored in `room`.
-  const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
+  // stored in `projected_memory`.
+  const Memory* projected(Tape& tape, const Memory* memory, Memory& projected_memory) const {
     if (!memory_projection_ || memory == nullptr) return memory;
-    room = *memory;
-    room.hidden = memory_projection_->forward(tape, memory->hidden);
-    return &room;
+    projected_memory = *memory;
+    projected_memory.hidden = memory_projection_->forward(tape, memory->hidden);
+    return &projected_memory;
   }
 
   // Return the largest attention window of all layers; 0 if a layer has no window or is not causal.

@@ -13,8 +13,8 @@ struct FrameWindow {
 
   // Return (frames + padding + padding_end − kernel) / stride + 1, or 0 if the padded sequence is too short.
   std::int64_t output_frames(std::int64_t frames) const {
-    const std::int64_t room = frames + padding + padding_end - kernel;
-    return frames <= 0 || room < 0 ? 0 : room / stride + 1;
+    const std::int64_t last_start = frames + padding + padding_end - kernel;
+    return frames <= 0 || last_start < 0 ? 0 : last_start / stride + 1;
   }
   // Return the smallest number of frames, at least 1, that results in `wanted` output frames; wanted ≥ 1.
   std::int64_t input_frames(std::int64_t wanted) const {

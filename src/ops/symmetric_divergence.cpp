@@ -38,11 +38,11 @@ RowDivergence divergence(const float* log_p, const float* log_q, std::int64_t cl
 template <class Body>
 void for_counted_rows(ThreadPool& pool, std::span<const std::int32_t> labels, std::int32_t ignored,
                       std::int64_t classes, Body&& body) {
-  const auto room = static_cast<std::size_t>(2 * classes) * sizeof(float);
+  const auto bytes = static_cast<std::size_t>(2 * classes) * sizeof(float);
   const auto turn = pool.take_turn();
-  if (turn.owns_lock()) pool.reserve_scratch(room);
+  if (turn.owns_lock()) pool.reserve_scratch(bytes);
   kernels::for_rows(pool, std::ssize(labels), classes, [&](std::int64_t begin, std::int64_t end) {
-    auto* p = reinterpret_cast<float*>(pool.scratch(pool.current_worker(), room));
+    auto* p = reinterpret_cast<float*>(pool.scratch(pool.current_worker(), bytes));
     for (std::int64_t row = begin; row < end; ++row)
       if (labels[static_cast<std::size_t>(row)] != ignored) body(row, p, p + classes);
   });

@@ -27,12 +27,12 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
   if (loaded.model->output() != Output::span)
     throw usage_error("this model has no question-answering head")
         .expected("an architecture for question answering");
-  const std::int64_t room = loaded.model->max_positions();
-  if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
-  if (room > 0 && window_ > room)
+  const std::int64_t max_positions = loaded.model->max_positions();
+  if (window_ == 0) window_ = max_positions > 0 ? std::min(max_positions, kUsualWindow) : kUsualWindow;
+  if (max_positions > 0 && window_ > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
         .found(fmt::format("{} tokens", window_))
-        .expected(fmt::format("at most {} tokens", room));
+        .expected(fmt::format("at most {} tokens", max_positions));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
   if (stride_ < 0 || stride_ >= window_)
     throw usage_error("the stride is out of range")

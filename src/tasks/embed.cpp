@@ -14,8 +14,9 @@ namespace {
 Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& options) {
   Options reading;
   reading.most_tokens = options.most_tokens;
-  const std::int64_t said = folder.modules.most_tokens, room = folder.loaded.model->max_positions();
-  if (reading.most_tokens == 0 && said > 0) reading.most_tokens = room > 0 ? std::min(said, room) : said;
+  const std::int64_t said = folder.modules.most_tokens, max_positions = folder.loaded.model->max_positions();
+  if (reading.most_tokens == 0 && said > 0)
+    reading.most_tokens = max_positions > 0 ? std::min(said, max_positions) : said;
   reading.cut = options.cut.value_or(said > 0);
   return reading;
 }

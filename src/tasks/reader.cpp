@@ -15,12 +15,12 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
       source_end_(loaded.source_end),
       most_(options.most_tokens),
       cut_(options.cut) {
-  const std::int64_t room = loaded.model->max_positions();
-  if (most_ == 0) most_ = room;
-  if (room > 0 && most_ > room)
+  const std::int64_t max_positions = loaded.model->max_positions();
+  if (most_ == 0) most_ = max_positions;
+  if (max_positions > 0 && most_ > max_positions)
     throw usage_error("the maximum length exceeds the model's maximum number of positions")
         .found(std::to_string(most_))
-        .expected(fmt::format("at most {} tokens", room));
+        .expected(fmt::format("at most {} tokens", max_positions));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
     throw usage_error("the maximum length is too small for the special tokens and text")

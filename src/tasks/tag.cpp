@@ -33,12 +33,12 @@ std::int64_t special_tokens(const text::Tokenizer& tokenizer) {
 }
 
 std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t window) {
-  const std::int64_t room = loaded.model->max_positions(), added = special_tokens(*loaded.source);
-  if (window == 0) window = room > 0 ? room : kWindowWithoutLimit;
-  if (room > 0 && window > room)
+  const std::int64_t max_positions = loaded.model->max_positions(), added = special_tokens(*loaded.source);
+  if (window == 0) window = max_positions > 0 ? max_positions : kWindowWithoutLimit;
+  if (max_positions > 0 && window > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
         .found(fmt::format("{} tokens", window))
-        .expected(fmt::format("at most {} tokens", room));
+        .expected(fmt::format("at most {} tokens", max_positions));
   if (window <= added)
     throw usage_error("the window is too small for the special tokens and a word")
         .found(fmt::format("{} tokens", window))
@@ -46,12 +46,12 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   return window;
 }
 
-std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t room) {
-  if (!stride) return std::min(room / 4, kLongestOverlap);
-  if (*stride < 0 || *stride >= room)
+std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t content) {
+  if (!stride) return std::min(content / 4, kLongestOverlap);
+  if (*stride < 0 || *stride >= content)
     throw usage_error("the stride is out of range")
         .found(fmt::format("{} tokens", *stride))
-        .expected(fmt::format("at least 0 and less than {} tokens", room));
+        .expected(fmt::format("at least 0 and less than {} tokens", content));
   return *stride;
 }
 
@@ -86,10 +86,10 @@ Tagger::Reading Tagger::windows_of(std::string text, text::Encoding encoding) co
   reading.text = std::move(text);
   if (encoding.size() == 0) return reading;
   const auto before = loaded_.source->before(), after = loaded_.source->after();
-  const auto room = static_cast<std::size_t>(window_ - special_tokens(*loaded_.source));
-  const std::size_t step = room - static_cast<std::size_t>(stride_);
+  const auto content = static_cast<std::size_t>(window_ - special_tokens(*loaded_.source));
+  const std::size_t step = content - static_cast<std::size_t>(stride_);
   const std::vector<std::int32_t> words = encoding.words;
-  text::truncate(encoding, room, static_cast<std::size_t>(stride_), text::Side::right);
+  text::truncate(encoding, content, static_cast<std::size_t>(stride_), text::Side::right);
   const auto add = [&](const text::Encoding& part) {
     const std::size_t first = reading.windows.size() * step;  // index of the window's first token in the text
     Reading::Window window;

@@ -116,9 +116,9 @@ std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& be
   const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;
   std::vector<std::int32_t> prompt;
   if (!before.empty() && tokens_.previous >= 0) {
-    const std::int64_t room = loaded_.model->max_positions() / 2 - 1;
+    const std::int64_t max_prompt = loaded_.model->max_positions() / 2 - 1;
     const auto used =
-        static_cast<std::ptrdiff_t>(std::min(std::ssize(before), std::max<std::int64_t>(room, 0)));
+        static_cast<std::ptrdiff_t>(std::min(std::ssize(before), std::max<std::int64_t>(max_prompt, 0)));
     prompt.push_back(tokens_.previous);
     prompt.insert(prompt.end(), before.end() - used, before.end());
   }

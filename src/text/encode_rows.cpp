@@ -63,7 +63,7 @@ void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPoo
       task.place = end;
       end += task.count;
     }
-    std::int32_t* const out = rows.buffer.room(end - before) - before;
+    std::int32_t* const out = rows.buffer.reserve(end - before) - before;
     rows.buffer.advance(end - before);
     pool.parallel_for(count, [&](std::int64_t index, int) {
       const Task& task = now[static_cast<std::size_t>(index)];

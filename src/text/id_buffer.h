@@ -21,17 +21,17 @@ class IdBuffer {
   }
 
   // Reserve space for `count` more ids and return a pointer to it. advance() adds written ids to the array.
-  std::int32_t* room(std::size_t count) {
+  std::int32_t* reserve(std::size_t count) {
     if (size_ + count > capacity_) grow(count);
     return ids_.get() + size_;
   }
   void advance(std::size_t count) noexcept { size_ += count; }
   void push(std::int32_t id) {
-    *room(1) = id;
+    *reserve(1) = id;
     ++size_;
   }
   void append(std::span<const std::int32_t> ids) {
-    if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
+    if (!ids.empty()) std::memcpy(reserve(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
   // Prepare for about `count` more ids. If `count` is large, memory for up to 64 million ids is reserved at

@@ -257,10 +257,10 @@ void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
 void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, IdBuffer& ids) const {
   const RunningModel::Tables tables = running_tables_;
   float sum = so_far;
-  std::int32_t* const room = ids.room(items.size());
+  std::int32_t* const to = ids.reserve(items.size());
   std::size_t count = 0;
   const auto give = [&](std::int32_t id) {
-    room[count++] = tables.outside != nullptr ? tables.outside[id] : id;
+    to[count++] = tables.outside != nullptr ? tables.outside[id] : id;
   };
   for (const std::int32_t item : items) {
     if (item >= 0) {

@@ -131,9 +131,9 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
     if (const std::uint64_t before = begins & ((std::uint64_t{1} << place) - 1); before != 0)
       join(kShortBytes - 1 - static_cast<std::size_t>(std::countl_zero(before)), place);
   }
-  std::int32_t* const room = out.room(size);
+  std::int32_t* const to = out.reserve(size);
   std::size_t count = 0;
-  for (std::uint64_t left = begins; left != 0; left &= left - 1) room[count++] = ids[std::countr_zero(left)];
+  for (std::uint64_t left = begins; left != 0; left &= left - 1) to[count++] = ids[std::countr_zero(left)];
   out.advance(count);
 }
 

@@ -15,7 +15,7 @@ void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdB
   // old and the new buffer.
   if (word.size() >= kLong) scratch.reserve(word.size());
   tokenize(word, scratch);
-  std::int32_t* out = ids.room(scratch.size());
+  std::int32_t* out = ids.reserve(scratch.size());
   for (const Token& token : scratch) *out++ = token.id;
   ids.advance(scratch.size());
 }

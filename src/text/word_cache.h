@@ -94,7 +94,7 @@ class WordCache {
   static bool take(const Kept& kept, std::string_view word, IdBuffer& ids) {
     if (kept.at == nullptr) return false;
     if (kept.count <= kInline && word.size() <= kShort) {
-      std::memcpy(ids.room(kInline + 1), kept.at, (kInline + 1) * sizeof(std::int32_t));
+      std::memcpy(ids.reserve(kInline + 1), kept.at, (kInline + 1) * sizeof(std::int32_t));
       ids.advance(kept.count);
       return true;
     }
@@ -103,9 +103,9 @@ class WordCache {
       if (std::memcmp(from, word.data(), word.size()) != 0) return false;
       from += word.size();
     }
-    std::int32_t* const room = ids.room(kept.count + kBlock);
+    std::int32_t* const to = ids.reserve(kept.count + kBlock);
     for (std::size_t i = 0; i < kept.count; i += kBlock)
-      std::memcpy(room + i, from + i * sizeof(std::int32_t), kBlock * sizeof(std::int32_t));
+      std::memcpy(to + i, from + i * sizeof(std::int32_t), kBlock * sizeof(std::int32_t));
     ids.advance(kept.count);
     return true;
   }

@@ -148,7 +148,8 @@ void MaskedLanguageModel::read() {
 
 void MaskedLanguageModel::encode(std::span<const std::string> lines, Blocks& blocks, ThreadPool& pool) const {
   const auto before = tokenizer_->before(), after = tokenizer_->after();
-  const std::size_t room = static_cast<std::size_t>(config_.data.max_length) - before.size() - after.size();
+  const std::size_t max_content =
+      static_cast<std::size_t>(config_.data.max_length) - before.size() - after.size();
   std::vector<std::int32_t> ids, starts;
   const auto flush = [&] {
     if (ids.empty()) return;
@@ -171,7 +172,7 @@ void MaskedLanguageModel::encode(std::span<const std::string> lines, Blocks& blo
       for (std::size_t t = 0; t < encoding.size(); ++t) {
         ids.push_back(encoding.ids[t]);
         starts.push_back(t == 0 || encoding.words[t] != encoding.words[t - 1] ? 1 : 0);
-        if (ids.size() == room) flush();
+        if (ids.size() == max_content) flush();
       }
     }
   }
