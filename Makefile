@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims clean
+.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims claims-long clean
 
 help:
 	@echo "make demo       install missing packages, build, train a small English-Hindi translator, use it, show its attention"
@@ -14,7 +14,7 @@ help:
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 and an old processor under qemu"
 	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
 	@echo "make soak       a hundred sessions that join, end and are cancelled for ten minutes"
-	@echo "make mutants    change one line at a time and report whether a test detects it, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
+	@echo "make mutants    change one line at a time and report whether a test detects it, for ten minutes (SEED=1 SECONDS=600 DIRECTORIES=\"text nn\")"
 	@echo "make faults     let every file call of a tiny run and of every output fail once (make test tries some of them)"
 	@echo "make check-peers  check that other programs read files of regard (installs the packages of tools/peers.txt)"
 	@echo "make check-serve  use regard serve with clients of its protocols (installs the packages of tools/serve_peers.txt)"
@@ -63,7 +63,7 @@ check: packages
 # All tests except those labelled data or slow.
 asan: packages
 	@echo "== address and undefined-behaviour sanitizers"
-	@cmake --preset asan $(if $(ROOMS),"-DREGARD_ROOMS=$(ROOMS)" "-DREGARD_TEST_ROOMS=$(ROOMS)") >/dev/null
+	@cmake --preset asan $(if $(DIRECTORIES),"-DREGARD_DIRECTORIES=$(DIRECTORIES)" "-DREGARD_TEST_DIRECTORIES=$(DIRECTORIES)") >/dev/null
 	@cmake --build build/asan -j $(JOBS)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -LE "data|slow"
 
@@ -122,7 +122,7 @@ CLONE := build/mutants-clone
 mutants: packages
 	@test -d $(CLONE) || git clone -q . $(CLONE)
 	@git -C $(CLONE) fetch -q && git -C $(CLONE) reset -q --hard $$(git rev-parse HEAD)
-	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(ROOMS)
+	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(DIRECTORIES)
 
 # Train on a file of 3 GiB (MEGABYTES sets another size) under a memory limit of 1 GiB. Needs 10 GB of disk.
 MEGABYTES ?= 3072
@@ -132,6 +132,10 @@ big-file: program
 # Train the small networks of docs/why-attention.md again (takes minutes), and write recipes/claims/results.json.
 claims: program
 	@tools/make_claims.sh $(BUILD)/bin/regard build/claims
+
+# Train the translators of docs/why-attention.md again (about an hour), and write recipes/claims/results-long.json.
+claims-long: program
+	@tools/make_claims_long.sh $(BUILD)/bin/regard build/claims-long
 
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults'

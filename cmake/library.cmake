@@ -30,25 +30,25 @@ endif()
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/(cli|demo)/|/src/distributed/mpi_transport")
 # Lower directories of src/ do not include upper ones (tools/check_layers.sh), so they can be built alone.
-set(REGARD_ROOMS "" CACHE STRING "Only these rooms of src/ (default: all); for a build that tests them alone")
-if(REGARD_ROOMS)
-  list(JOIN REGARD_ROOMS "|" rooms)
-  list(FILTER REGARD_SOURCES INCLUDE REGEX "/src/(${rooms})/")
+set(REGARD_DIRECTORIES "" CACHE STRING "Only these directories of src/ (default: all); for a build that tests them alone")
+if(REGARD_DIRECTORIES)
+  list(JOIN REGARD_DIRECTORIES "|" directories)
+  list(FILTER REGARD_SOURCES INCLUDE REGEX "/src/(${directories})/")
 endif()
 
-if(NOT REGARD_ROOMS OR "inspect" IN_LIST REGARD_ROOMS)
+if(NOT REGARD_DIRECTORIES OR "inspect" IN_LIST REGARD_DIRECTORIES)
   include(cmake/page.cmake)
   list(APPEND REGARD_SOURCES ${PROJECT_BINARY_DIR}/generated/page_source.cpp)
 endif()
 
-if(NOT REGARD_ROOMS OR "vectors" IN_LIST REGARD_ROOMS)
+if(NOT REGARD_DIRECTORIES OR "vectors" IN_LIST REGARD_DIRECTORIES)
   include(cmake/shipped_vectors.cmake)
   list(APPEND REGARD_SOURCES ${PROJECT_BINARY_DIR}/generated/shipped_vectors_text.cpp)
 endif()
 
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
-# Code of these rooms prepares, reports and writes; the computing is done by code of the other rooms. A lighter optimisation
+# Code of these directories prepares, reports and writes; code of the other directories computes. A lighter optimisation
 # compiles in two thirds of the time.
 set(REGARD_LIGHT_SOURCES ${REGARD_SOURCES})
 list(FILTER REGARD_LIGHT_SOURCES INCLUDE REGEX
@@ -147,7 +147,7 @@ endif()
 # regard::kernels::REGARD_ISA and provides one dispatch table. All other files are compiled for the baseline of the
 # architecture, so that the program starts on any processor and can report missing features.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
-if(REGARD_ROOMS AND NOT "kernels" IN_LIST REGARD_ROOMS)
+if(REGARD_DIRECTORIES AND NOT "kernels" IN_LIST REGARD_DIRECTORIES)
   set(REGARD_SIMD_SOURCES "")
 endif()
 if(REGARD_SANITIZE MATCHES "undefined")
@@ -199,7 +199,7 @@ target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_
 
 # The only file that calls MPI. It is a module that the program loads only if mpirun started the program, so that
 # other runs need no MPI.
-if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_ROOMS OR "distributed" IN_LIST REGARD_ROOMS))
+if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_DIRECTORIES OR "distributed" IN_LIST REGARD_DIRECTORIES))
   add_library(regard_mpi MODULE ${PROJECT_SOURCE_DIR}/src/distributed/mpi_transport.cpp)
   set_target_properties(regard_mpi PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/regard)
@@ -209,7 +209,7 @@ endif()
 
 # The phrasebook of `regard demo`: linked into the program, not part of the library.
 file(GLOB_RECURSE REGARD_DEMO_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/demo/*.cpp)
-if(NOT REGARD_ROOMS)
+if(NOT REGARD_DIRECTORIES)
   add_library(regard_demo STATIC EXCLUDE_FROM_ALL ${REGARD_DEMO_SOURCES})
   target_include_directories(regard_demo PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_demo PUBLIC regard PRIVATE regard_options ${REGARD_LIBRARIES})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check the include order: each directory of src/ ("room" in the code below) may include the directories listed for it
+# Check the include order: each directory of src/ may include the directories listed for it
 # in the table below and, transitively, those that they may include. Also check that namespace regard itself has only
 # the public API: it is opened only by src/api and by the files of lower directories that define public types. Prints
 # every violation; exits 1 if there is one.
@@ -13,26 +13,26 @@ BEGIN {
   may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["metrics"] = "text"; may["vectors"] = "text kernels tensor metrics"; may["models"] = "nn formats";
   may["data"] = "text tensor kernels"; may["demo"] = "base"; may["infer"] = "models data"; may["tasks"] = "infer metrics"; may["train"] = "infer vectors metrics tasks distributed"; may["inspect"] = "infer metrics"; may["report"] = "base";
   may["evaluate"] = "train tasks"; may["serve"] = "api inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "demo distributed api serve train inspect tasks report evaluate";
-  for (room in may) reach(room, room);
+  for (directory in may) reach(directory, directory);
   # public headers and the directory that implements them; default: api
   split("src/base/error.cpp src/tensor/tensor.cpp src/tensor/dtype.cpp", files, " ");
   for (i in files) public[files[i]] = 1;
   owner["error.h"] = "base"; owner["head.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data
 }
-function reach(from, room,   n, i, next_rooms) {
-  if ((from, room) in allowed) return;
-  allowed[from, room] = 1;
-  n = split(may[room], next_rooms, " ");
-  for (i = 1; i <= n; ++i) reach(from, next_rooms[i]);
+function reach(from, directory,   n, i, next_ones) {
+  if ((from, directory) in allowed) return;
+  allowed[from, directory] = 1;
+  n = split(may[directory], next_ones, " ");
+  for (i = 1; i <= n; ++i) reach(from, next_ones[i]);
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
-  split(FILENAME, part, "/"); room = part[2];
+  split(FILENAME, part, "/"); directory = part[2];
   match($0, /"[^"]+"/); target = substr($0, RSTART + 1, RLENGTH - 2);
   split(target, where, "/"); aimed = where[1];
   if (aimed == "regard") aimed = (where[2] in owner) ? owner[where[2]] : "api";
-  if (!(room in may)) { print FILENAME ": src/" room " is not in the table of rooms"; bad = 1 }
-  else if (!(aimed in may)) { print FILENAME ":" FNR ": \"" target "\" is in no room; write room/file.h"; bad = 1 }
-  else if (!((room, aimed) in allowed)) { print FILENAME ":" FNR ": " room " may not include " aimed " (" target ")"; bad = 1 }
+  if (!(directory in may)) { print FILENAME ": src/" directory " is not in the table of directories"; bad = 1 }
+  else if (!(aimed in may)) { print FILENAME ":" FNR ": \"" target "\" is in no directory; write directory/file.h"; bad = 1 }
+  else if (!((directory, aimed) in allowed)) { print FILENAME ":" FNR ": " directory " may not include " aimed " (" target ")"; bad = 1 }
 }
 /^(inline )?namespace regard \{/ && FILENAME !~ /^src\/api\// && !(FILENAME in public) {
   split(FILENAME, part, "/"); print FILENAME ":" FNR ": expected namespace regard::" part[2] ", found regard"; bad = 1

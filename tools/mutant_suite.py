@@ -32,8 +32,8 @@ def has_variables(object_file):
 
 
 def own_program(mutant):
-    room = mutant["file"].split("/")[1]
-    return "test_corpora" if room == "data" else "test_" + room  # tests/data holds files that tests read
+    directory = mutant["file"].split("/")[1]
+    return "test_corpora" if directory == "data" else "test_" + directory  # tests/data holds files that tests read
 
 
 def session_seconds(session):
@@ -276,5 +276,5 @@ class Suite:
         return by
 
     def reaches(self, program, file):
-        room = file.split("/")[1]
-        return room in REACHED.get(program.removeprefix("test_"), {room})
+        directory = file.split("/")[1]
+        return directory in REACHED.get(program.removeprefix("test_"), {directory})

@@ -11,7 +11,7 @@ Each mutant first runs the quick tests of its directory, those with similar name
 do not detect then run all tests together. If a program passes, it detects none of them. If a test fails, it runs
 again with each mutant alone, and the result of these runs decides.
 
-The mutants of a seed depend only on the sources. They are in the named directories of src/; default: ROOMS.
+The mutants of a seed depend only on the sources. They are in the named directories of src/; default: DIRECTORIES.
 """
 import argparse
 import json
@@ -26,7 +26,7 @@ import time
 
 from mutant_suite import Suite
 
-ROOMS = ("base ops nn infer train tasks models formats text metrics inspect api vectors data kernels serve evaluate report "
+DIRECTORIES = ("base ops nn infer train tasks models formats text metrics inspect api vectors data kernels serve evaluate report "
          "distributed tensor cli").split()  # all directories except demo, whose sources are the phrasebook
 OPERATORS = [
     (r" < ", " <= "), (r" > ", " >= "), (r" <= ", " < "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
@@ -37,13 +37,13 @@ OPERATORS = [
 TOGETHER = 12  # at most this many mutants run the remaining programs together
 
 
-def mutants(root, seed, rooms):
+def mutants(root, seed, directories):
     """Generate an endless sequence of the mutants of a seed."""
     rng = random.Random(seed)
-    files = [f for room in rooms for f in sorted((root / "src" / room).rglob("*.cpp"))
+    files = [f for directory in directories for f in sorted((root / "src" / directory).rglob("*.cpp"))
              if "reference" not in f.name and "phrasebook" not in str(f.relative_to(root))]
     if not files:
-        sys.exit(f"mutants: expected .cpp files in {root}/src/, directories {' '.join(rooms)}; found none")
+        sys.exit(f"mutants: expected .cpp files in {root}/src/, directories {' '.join(directories)}; found none")
     texts = [f.read_text().split("\n") for f in files]
     weights = [len(f.read_text().splitlines()) for f in files]
     drawn = set()
@@ -87,7 +87,7 @@ def arguments():
     parser.add_argument("clone", type=pathlib.Path, help="a checkout of the project")
     parser.add_argument("seconds", type=float, help="no mutant is begun after this time; the first build is not counted")
     parser.add_argument("seed", type=int)
-    parser.add_argument("rooms", nargs="*", help="directories of src/ (default: all but demo)")
+    parser.add_argument("directories", nargs="*", help="directories of src/ (default: all but demo)")
     parser.add_argument("--count", type=int, default=0, help="at most this many mutants that compile")
     parser.add_argument("--list-only", action="store_true", help="print the mutants (--count of them, default 40) and stop")
     parser.add_argument("--replay", type=pathlib.Path, help="instead of the seed's, the survivors of this record")
@@ -101,7 +101,7 @@ def arguments():
 def main():
     options = arguments()
     root = options.clone.resolve()
-    source = replayed(root, options.replay) if options.replay else mutants(root, options.seed, options.rooms or ROOMS)
+    source = replayed(root, options.replay) if options.replay else mutants(root, options.seed, options.directories or DIRECTORIES)
     if options.list_only:
         for count, one in enumerate(source):
             if count == (options.count or 40):
