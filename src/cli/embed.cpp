@@ -240,20 +240,20 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");
   verb->add_option("--pooling", request->pooling,
-                   "Pooling of the hidden states. Default: the pooling set in the folder, or mean")
+                   "Pooling of the hidden states. Default: the pooling set in the model's folder, or mean")
       ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));
   // add_flag() would set the std::optional even if the flag is not given.
   verb->add_flag_function(
       "--normalize,!--no-normalize", [request](std::int64_t count) { request->normalise = count > 0; },
-      "Normalise vectors to length 1, or not. Default: as set in the folder, or no");
+      "Normalise vectors to length 1, or not. Default: as set in the model's folder, or no");
   verb->add_flag_function(
       "--truncate,!--no-truncate", [request](std::int64_t count) { request->cut = count > 0; },
       "Truncate long texts, or report an error. Default: truncate if the folder has a max_seq_length");
   verb->add_option("--max-tokens", request->most_tokens,
-                   "Maximum length of a text, in tokens. Default: the maximum set in the folder")
+                   "Maximum length of a text, in tokens. Default: the maximum set in the model's folder")
       ->check(positive());
   verb->add_option("--prompt", request->prompt,
-                   "Text to prepend to every input. Default: the prompt set in the folder")
+                   "Text to prepend to every input. Default: the prompt set in the model's folder")
       ->check(valid_text());
   verb->add_flag("--similarity", request->similarity,
                  "Print the similarity matrix of all lines instead of vectors");

@@ -287,7 +287,7 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
       ->capture_default_str();
   verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder");
   verb.add_option("--length-penalty", options.length_penalty,
-                  "Length penalty of beam search. Default: the penalty set in the folder");
+                  "Length penalty of beam search. Default: the penalty in the model's folder");
   verb.add_option(
           "--context,--max-tokens", options.context,
           "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
@@ -295,13 +295,14 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_flag("--chat", options.chat,
                 "Language models: DATA are .jsonl files of conversations; only the tokens of the assistant "
                 "are counted");
-  verb.add_option("--chat-template", options.chat_template,
-                  "Name of the chat template, which implies --chat. Default: the template of the folder");
+  verb.add_option(
+      "--chat-template", options.chat_template,
+      "Name of the chat template; this option implies --chat. Default: the template in the model's folder");
   verb.add_flag("--truncate", options.cut,
                 "Classification, conversations: truncate texts that are too long. Default: report an error");
   verb.add_option("--scores", options.scores,
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
-                  "(regression). Default: as set in the folder")
+                  "(regression). Default: as set in the model's folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label")
       ->capture_default_str();

@@ -133,8 +133,8 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
     lse_[row] = 0.0f;
     if (rows_[row].search->generated() == 0 &&
         std::ranges::all_of(scores, [](float x) { return std::isinf(x); }))
-      failure_[row] = Error(ErrorKind::numeric, "the rules of generation forbid every token")
-                          .remedy("Remove rules that exclude every token");
+      failure_[row] = Error(ErrorKind::numeric, "the options of generation exclude every token")
+                          .remedy("Remove some of the words and tokens that must not be generated");
   });
 }
 

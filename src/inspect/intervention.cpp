@@ -311,7 +311,7 @@ Intervention Intervention::parse(std::string_view text) {
     throw usage_error("an intervention is too long")
         .found(fmt::format("{} bytes", text.size()))
         .expected(fmt::format("at most {} bytes", kLongestText));
-  if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
+  if (utf8::first_bad_byte(text)) throw usage_error("the text of an intervention is not valid UTF-8");
   if (text.starts_with('{')) return of(json_of(text));
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) throw wrong(text, "the text is empty");

@@ -35,9 +35,9 @@ PassInput media_input(const infer::LoadedModel& loaded, ThreadPool& pool, const 
     for (const std::int32_t id : written_ids(loaded, target)) request.written.push_back(id);
   }
   if (request.written.empty())
-    throw input_error("the model generates no tokens for the file")
+    throw input_error("the model generated no tokens for this file")
         .at({name, -1, -1})
-        .remedy("Give a target");
+        .remedy("Give the target text with --target");
   input.written = std::move(request.written);
   input.target = read_ids(loaded.options.start_token, input.written);
   return input;

@@ -33,7 +33,9 @@ PassInput OtherInputReader::read(const OtherInput& other, bool decodes) const {
 PassInput OtherInputReader::read_text(const OtherInput& other) const {
   require_kind(false, "text=" + other.text);
   if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
-    throw usage_error("text= needs a tokenizer").found("text=" + other.text).expected("ids=0,1,…");
+    throw usage_error("text= needs a tokenizer, and the model's folder has none")
+        .found("text=" + other.text)
+        .expected("ids=0,1,…");
   PassInput input =
       pass_input(*loaded_, pool_, other.text, other.target, {.between = between_, .edits = nullptr});
   if (dual_ != nullptr) dual_->pad(input.source.ids);

@@ -195,7 +195,7 @@ TiktokenFile read_tiktoken(const std::string& file) {
     throw file_error(file, "unknown tiktoken encoding: the split pattern is chosen by the file name")
         .found(name)
         .expected("gpt2, r50k_base, p50k_base, cl100k_base or o200k_base")
-        .remedy("Rename the file to its encoding, or use a tokenizer.json");
+        .remedy("Rename the file after its encoding, or use a tokenizer.json");
   return {pipeline_for(*known), std::make_unique<RankedBpe>(read_ranks(file), file)};
 }
 

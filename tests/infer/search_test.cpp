@@ -216,7 +216,7 @@ TEST(BeamSearch, KeepsTheHypothesesThatNoTokenCanContinue) {
     EXPECT_FALSE(one.ended);
   }
   for (std::int32_t id = 0; id < model->vocabulary(); ++id) options.rules.suppressed.push_back(id);
-  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "forbid every token");
+  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "exclude every token");
 }
 
 // The tokenizer removes the space before the first word of a text, but not after a prompt.

@@ -38,7 +38,8 @@ void Optimizer::restore(const formats::SafetensorsFile& file, std::int64_t steps
   for (const formats::NamedTensor& target : state()) {
     const Tensor saved = file.tensor(target.name);
     if (saved.dtype() != DType::f32 || !(saved.shape() == target.tensor.shape()))
-      throw file_error(file.path().string(), "the optimiser's '" + target.name + "' does not match the model")
+      throw file_error(file.path().string(),
+                       "the optimiser state '" + target.name + "' does not match the model")
           .found(saved.shape().text())
           .expected(target.tensor.shape().text());
     std::memcpy(target.tensor.data(), saved.data(), target.tensor.bytes());
