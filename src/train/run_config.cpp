@@ -269,13 +269,17 @@ namespace {
 // throw bad_file.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
+  const bool names_task = std::ranges::find(config.given, "task", &GivenKey::name) != config.given.end();
   for (const GivenKey& key : keys) {
     const Field& field = *find_field(fields, key.name);
     const std::string reason = why_unused(config, field);
     if (reason.empty()) continue;
     const std::string message = fmt::format("'{}' has no effect: {}", key.name, reason);
     if (!why_unused(file_alone, field).empty())
-      throw Error(ErrorKind::bad_file, message, key.place).remedy("Remove it");
+      throw Error(ErrorKind::bad_file, message, key.place)
+          .remedy(names_task || field.applies_to(config.task)
+                      ? "Remove it"
+                      : fmt::format("Remove it, or set 'task' (default: \"{}\")", config.task));
     config.warnings.push_back(fmt::format("{}:{}: {}", key.place.file, key.place.line, message));
   }
 }

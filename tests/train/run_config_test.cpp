@@ -309,6 +309,8 @@ INSTANTIATE_TEST_SUITE_P(
         Unused{"task = \"language-model\"\n[training]\nbatch_tokens = 4\n",
                "run.toml:3: 'training.batch_tokens'"},
         Unused{"[model]\nlayers = 4\n", "language-model"},
+        Unused{"[model]\nlayers = 4\n", "Remove it, or set 'task' (default: \"translation\")"},
+        Unused{"task = \"translation\"\n[model]\nlayers = 4\n", "read it. Remove it"},
         Unused{"task = \"language-model\"\n[data]\nmax_length = 4\n", "'data.max_length'"},
         Unused{"[model]\nfrom = \"x\"\nhidden_size = 8\n", "run.toml:3: 'model.hidden_size' has no effect"},
         Unused{"[model]\nfrom = \"x\"\n[tokenizer]\nvocab_size = 80\n", "'tokenizer.vocab_size'"},
