@@ -19,34 +19,12 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "support/wav.h"
 
 namespace regard::testing {
 namespace {
 
 using data::SoundProcessor;
-
-std::string little(std::uint64_t value, std::size_t bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
-  return text;
-}
-
-struct WavFile {
-  std::uint64_t tag = 1, channels = 1, rate = 16000, bits = 16;
-  std::string data = {};
-  std::uint64_t size = ~std::uint64_t{0};  // size in the header. Default: the true size
-
-  std::string text() const {
-    const std::uint64_t frame = channels * bits / 8, bytes = size == ~std::uint64_t{0} ? data.size() : size;
-    std::string format = little(tag, 2) + little(channels, 2) + little(rate, 4) + little(rate * frame, 4) +
-                         little(frame, 2) + little(bits, 2);
-    if (tag == 0xFFFE)
-      format += little(22, 2) + little(bits, 2) + little(0, 4) + little(1, 2) + std::string(14, 'x');
-    const std::string body = "WAVEfmt " + little(format.size(), 4) + format + "LIST" + little(3, 4) + "abc" +
-                             std::string(1, '\0') + "data" + little(bytes, 4) + data;
-    return "RIFF" + little(body.size(), 4) + body;
-  }
-};
 
 class Sound : public ::testing::Test {
  protected:
@@ -88,7 +66,6 @@ TEST_F(Sound, UnknownSizesEndWithTheFile) {
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
   // sox rounds its size down to whole frames.
-  EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = 0x7FFFF000}.text()), std::vector<float>{0.5f});
   const std::string two = little(0x400000, 3) + little(0x400000, 3);
   EXPECT_EQ(read(WavFile{.channels = 2, .bits = 24, .data = two, .size = 0x7FFFEFFC}.text()),
             std::vector<float>{0.5f});

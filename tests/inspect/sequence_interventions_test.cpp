@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/json.h"
@@ -152,6 +153,17 @@ TEST_P(SequenceInterventions, AHeadSetToZeroIsTheAblatedHead) {
   examples[0].input.source = kRead, examples[0].input.target = kWritten, examples[0].labels = {4, 6, 8, 2};
   const inspect::HeadSweep sweep = inspect::sweep_heads(*model_, pool_, examples);
   ASSERT_EQ(sweep.heads.size(), 1u);
+  const auto loss = [&](const Tensor& logits) {
+    double sum = 0.0;
+    for (std::int64_t row = 0; row < logits.rows(); ++row) {
+      const float* x = logits.row(row);
+      double total = 0.0;
+      for (std::int64_t i = 0; i < logits.columns(); ++i) total += std::exp(static_cast<double>(x[i]));
+      sum += std::log(total) - static_cast<double>(x[examples[0].labels[static_cast<std::size_t>(row)]]);
+    }
+    return sum / static_cast<double>(logits.rows());
+  };
+  EXPECT_NEAR(sweep.heads[0].lost, loss(zeroed[1]) - loss(run(nullptr)[1]), 1e-5);
   EXPECT_NE(sweep.heads[0].lost, 0.0);
   const auto weights = [&] {
     return inspect::resolve(*model_, pool_, nullptr, inspect::parse_interventions({"uniform cross.0.0"}));
