@@ -106,7 +106,7 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
     const std::int64_t end = std::min(static_cast<std::int64_t>(source.end), tokens - context);
     const std::int64_t count = std::max<std::int64_t>(end - begin, 0);
     const auto outside = static_cast<std::uint64_t>(std::max<std::int64_t>(count - kRegion, 0));
-    const std::int64_t skipped = outside == 0 ? 0 : static_cast<std::int64_t>(region.next_below(outside));
+    const std::int64_t skipped = outside == 0 ? 0 : static_cast<std::int64_t>(region.next_below(outside + 1));
     sum += static_cast<double>(count) * source.weight;
     if (count > 0 && source.weight > 0) ranges.push_back({begin + skipped, std::min(count, kRegion), sum});
     begin = static_cast<std::int64_t>(source.end);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/plain_text.h"
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tasks/ctc_labels.h"
@@ -11,15 +12,6 @@
 #include "tensor/arena.h"
 
 namespace regard::tasks {
-namespace {
-
-std::string lower_ascii(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
-}  // namespace
 
 CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels,
                              const std::string& language) {
@@ -28,7 +20,7 @@ CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& co
   const CtcLabels all = read_ctc_labels(folder, labels, language);
   space_ = all.space;
   for (const std::string& token : all.tokens)
-    tokens_.push_back(all.specials.contains(token) ? "" : all.lower ? lower_ascii(token) : token);
+    tokens_.push_back(all.specials.contains(token) ? "" : all.lower ? lower_case(token) : token);
   if (space_ >= 0 && !tokens_[static_cast<std::size_t>(space_)].empty())
     tokens_[static_cast<std::size_t>(space_)] = " ";
 }

@@ -363,6 +363,21 @@ TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
 }
 
 // Pieces with enough overlap give the labels of the whole sound, except where normalisation differs.
+// transformers applies Python's str.lower() to the text.
+TEST_F(CtcFolder, EveryLetterIsLowerCased) {
+  const std::string plain = transcribe({}).at(0).text;
+  write_file_atomically(
+      folder_ / "vocab.json",
+      R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"Ä":4,"É":5,"Ñ":6,"Ø":7,"Ж":8,"Ω":9,"Ğ":10,"Ç":11})");
+  std::string expected;
+  for (const char letter : plain)
+    expected += letter == ' ' ? " "
+                              : std::vector<const char*>{"ä", "é", "ñ", "ø", "ж", "ω", "ğ", "ç"}.at(
+                                    static_cast<std::size_t>(letter - 'a'));
+  EXPECT_FALSE(plain.empty());
+  EXPECT_EQ(transcribe({}).at(0).text, expected);
+}
+
 TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   tasks::TranscribeOptions whole, pieces;
   whole.ctc.segment_seconds = pieces.ctc.segment_seconds = whole.ctc.pause_seconds =
