@@ -1,5 +1,5 @@
 // The library's exception type, with the location of the error. The library never aborts, exits or prints:
-// errors in input, in files and of the system are thrown as regard::Error. Asserts check the invariants of
+// system errors and errors in inputs and files are thrown as regard::Error. Asserts check the invariants of
 // the library's own code.
 //
 // The kind is the cause of an error, regardless of where it is detected:
@@ -89,7 +89,7 @@ class REGARD_API Error : public std::exception {
   Place place_;
 };
 
-// Shorthands for the most common kinds.
+// Functions that return an error of a common kind.
 REGARD_API Error usage_error(std::string message);
 REGARD_API Error input_error(std::string message);                   // an error of kind invalid_input
 REGARD_API Error file_error(std::string file, std::string message);  // an error of kind bad_file

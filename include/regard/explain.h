@@ -14,14 +14,14 @@ namespace regard {
 struct ExplainInput {
   std::vector<std::string> tokens = {};  // [length]
   Tensor vectors = {};                   // [length, size]
-  std::string source = {};               // description of the origin of the vectors
+  std::string source = {};               // text that says where the vectors come from
   // Projections [size, head_dim]. Default: undefined; random matrices are then used, with head_dim and seed
   // of ExplainOptions.
   Tensor w_q = {}, w_k = {}, w_v = {};
   // Queries, keys and values [length, head_dim] of one head of a model, with position encodings already
   // applied. Default: undefined; they are then computed from the vectors.
   Tensor q = {}, k = {}, v = {};
-  std::string head = {};  // name of the head of q, k and v
+  std::string head = {};  // name of the head to which q, k and v belong
 };
 
 struct ExplainOptions {

@@ -45,8 +45,8 @@ struct DecodingOptions {
   std::int64_t beam = 0;         // beam width; 1 is greedy search
   std::int64_t max_new = 0;      // maximum number of new tokens
   double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
-  // If true, sample. If false, ignore temperature, top_k, top_p, min_p and typical_p: beam above 0 selects
-  // search, and beam 0 selects the method of the model's folder (search or sampling).
+  // If true, sample. If false, temperature, top_k, top_p, min_p and typical_p are ignored: a beam width above
+  // 0 selects beam search, and 0 selects the method that the model's folder specifies (search or sampling).
   bool sample = false;
   double temperature = 1.0;
   std::int64_t top_k = 0;  // sample from the top_k most probable tokens; default: 0, all
@@ -65,7 +65,8 @@ struct DecodingOptions {
   // truncate texts longer than the model's maximum number of positions instead of throwing; ignored by
   // Sessions::join()
   bool truncate = false;
-  // interventions in every pass, as in docs/looking.md; not supported by Sessions, which throw usage
+  // interventions applied in every forward pass (syntax: docs/looking.md); Sessions do not support them and
+  // throw usage
   std::vector<std::string> interventions = {};
 };
 
@@ -100,7 +101,8 @@ enum class Precision { f32, bf16 };
 // Options of load().
 struct LoadOptions {
   Precision precision = Precision::f32;
-  std::filesystem::path adapter = {};  // folder of a LoRA adapter (PEFT); empty: the folder's own, if any
+  // folder of a LoRA adapter (PEFT); if empty, the adapter in the model's folder is used, if there is one
+  std::filesystem::path adapter = {};
   // code of the language whose adapter and labels are loaded, such as "hin"; only for wav2vec 2.0 folders
   // with an adapter per language (MMS)
   std::string language = {};
@@ -116,9 +118,10 @@ struct Message {
 };
 
 struct AttendOptions {
-  std::string target = {};  // encoder–decoders: the translation; if empty, the model generates it
+  std::string target = {};  // target text of an encoder–decoder; if empty, the model generates it
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
-  // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "patch decoder.2.residual text=…".
+  // Interventions applied in every forward pass (syntax: docs/looking.md), such as "zero cross.1.0" or
+  // "patch decoder.2.residual text=…".
   std::vector<std::string> interventions = {};
 };
 
@@ -179,10 +182,10 @@ class REGARD_API Model {
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
   // Return answers to a conversation by a decoder-only model. The conversation is formatted with a chat
-  // template: `chat_template` is the name of a template of the folder, or chatml, gemma, llama2, llama3,
-  // mistral, phi or zephyr. If it is empty, the folder's default template is used. Throws as write() does.
-  // Also throws usage if the model is not a decoder or the template does not exist, bad_file (with file and
-  // line) if the template is invalid, and invalid_input if the template rejects the conversation.
+  // template: `chat_template` is the name of a template in the model's folder, or chatml, gemma, llama2,
+  // llama3, mistral, phi or zephyr. Default: the folder's default template. Throws as write() does. Also
+  // throws usage if the model is not a decoder or the template does not exist, bad_file (with file and line)
+  // if the template is invalid, and invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 

@@ -1,4 +1,4 @@
-// Image captions, and comparison of texts with images by their embedding vectors.
+// Caption images, and compare texts with images by their embedding vectors.
 //
 //   regard::Captioner captioner(regard::load("models/captions"));
 //   std::string text = captioner.caption("cat.jpg")[0];
@@ -42,8 +42,8 @@ class REGARD_API Captioner {
 };
 
 struct ImageTextOptions {
-  // Interventions in every pass, as in docs/looking.md. Each name of a head or value begins with its encoder,
-  // vision or text: "zero vision.encoder.1.0", "uniform text.encoder.0.2".
+  // Interventions applied in every forward pass (syntax: docs/looking.md). The name of each head or value
+  // starts with "vision" or "text", such as "zero vision.encoder.1.0" or "uniform text.encoder.0.2".
   std::vector<std::string> interventions = {};
 };
 

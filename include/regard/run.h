@@ -52,17 +52,18 @@ struct RunOptions {
   // Compute and return values at padded positions as PyTorch does. If false, these values are not computed
   // and are zero.
   bool compute_padding = false;
-  // Interventions in the forward pass (docs/looking.md). Their texts must be token ids (ids=), because a
-  // Runner has no tokenizer. An image or sound (file=) may also be a safetensors file with the model's input.
+  // Interventions applied in the forward pass (docs/looking.md). Texts in interventions must be given as
+  // token ids (ids=), because a Runner has no tokenizer. A file (file=) is an image, a sound, or a
+  // safetensors file with the model's input.
   std::vector<std::string> interventions = {};
 };
 
-// Values that Runner::attend() returns.
+// Options of Runner::attend(), which select the values that it returns.
 struct CaptureOptions {
   std::vector<std::int64_t> layers = {}, heads = {};  // layers and heads to return; empty means all
   bool values = false;                                // add the query, key and value vectors to json()
-  // Add values of the pass to json(): names of probe points ("encoder.0.residual"), or the ends of such names
-  // ("residual").
+  // Probe points whose values are added to json(): complete names ("encoder.0.residual"), or the last parts
+  // of names ("residual").
   std::vector<std::string> activations = {};
   std::vector<std::string> interventions = {};  // interventions, as in RunOptions
 };

@@ -52,7 +52,7 @@ enum class SessionEnd : std::uint8_t { finished, cancelled, failed };
 
 struct SessionResult {
   SessionEnd end = SessionEnd::finished;
-  std::string text = {};         // the complete text if finished
+  std::string text = {};         // the complete text; empty if `end` is cancelled or failed
   double log_probability = 0.0;  // log-probability of the text under the model
   bool complete = false;   // true if ended by an end token or a stop string, false if cut off by max_new
   std::string error = {};  // reason for a failure, such as outputs of the model that are not finite

@@ -1,5 +1,5 @@
-// Studies of the effects of a model's heads and layers. Each result is the table that
-// `regard study` prints (docs/looking.md).
+// Measure the effects of a model's heads and layers. Each study returns the table that `regard study` prints
+// (docs/looking.md).
 //
 //   regard::Model model = regard::load("models/translator");
 //   regard::Study study = regard::study(model, "heads", {.data = "valid.tsv"});
@@ -66,11 +66,13 @@ struct StudyOptions {
   // View "alignment": a file with the word links of each line of `data` in Pharaoh format, such as "0-1 2p0";
   // "p" marks a link that is only possible.
   std::filesystem::path alignments = {};
-  std::vector<std::filesystem::path> more_data = {};  // further files of the data
+  // data files in addition to `data`, such as the label file of an IDX file
+  std::vector<std::filesystem::path> more_data = {};
   // The following fields apply only to tables of images and sounds.
   std::vector<std::string> columns = {};  // names or numbers (from 1) of the columns to read
   bool header = false;                    // true if the first line of the table is a header
-  // value of a white pixel, for a table whose rows are the pixels of an image; 0 for a table of paths
+  // value of a white pixel, for a table in which each row contains the pixels of one image; 0 for a table of
+  // paths
   std::int64_t highest = 0;
 };
 

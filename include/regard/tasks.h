@@ -37,7 +37,8 @@ struct ReadingOptions {
   std::int64_t max_tokens = 0;
   bool truncate = false;               // truncate longer texts; if false, throw invalid_input
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
-  // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "patch decoder.2.residual text=…".
+  // Interventions applied in every forward pass (syntax: docs/looking.md), such as "zero cross.1.0" or
+  // "patch decoder.2.residual text=…".
   std::vector<std::string> interventions = {};
 };
 

@@ -1,8 +1,8 @@
 // Number of threads of the library, and the rules for calling it from several threads.
 //
 // Every function and object of the public headers may be used from any thread. Results are bit-identical to
-// the results of the same call alone. Calls on one object and computations of one thread pool are serialised,
-// except calls on a Tokenizer, which run in parallel.
+// the results of the same call without concurrent calls. Calls on one object and computations of one thread
+// pool are serialised, except calls on a Tokenizer, which run in parallel.
 //
 // The caller must ensure that no object is destroyed or assigned to while another thread uses it. No thread
 // may read the elements of a Tensor while another thread writes them (regard/tensor.h). Callbacks run on the

@@ -1,4 +1,4 @@
-// Training from a run file, as `regard train` does it: in one call or step by step, with callbacks.
+// Train a model from a run file, as `regard train` does: in one call, or step by step.
 //
 //   regard::TrainingCallbacks callbacks;
 //   callbacks.step = [](const regard::TrainingStep& step) { std::printf("%f\n", step.loss); };
@@ -23,7 +23,7 @@
 namespace regard {
 
 struct TrainingOptions {
-  std::vector<std::string> overrides = {};  // "section.key=value", as for --set
+  std::vector<std::string> overrides = {};  // settings "section.key=value", as in the option --set
   // If true, continue from the latest checkpoint of the run's folder, or start a new run if there is none.
   // The result of a resumed run is bit-identical to the result of an uninterrupted run. If false, start a new
   // run; the folder must be empty or not exist.

@@ -1,4 +1,4 @@
-// Transcription of sound files: Whisper (Radford et al. 2022), or wav2vec 2.0 with a CTC head.
+// Transcribe sound files with Whisper (Radford et al. 2022) or with wav2vec 2.0 and a CTC head.
 //
 //   regard::Transcriber transcriber(regard::load("models/whisper-tiny"));
 //   regard::Transcript transcript = transcriber.transcribe("speech.wav");
@@ -47,7 +47,8 @@ struct TranscribeOptions {
   std::uint64_t seed = 1;  // seed of sampling
   // Compute word timestamps: from Whisper's cross-attention, or from the frames of CTC's labels.
   bool word_times = false;
-  // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "uniform decoder.0.2".
+  // Interventions applied in every forward pass (syntax: docs/looking.md), such as "zero cross.1.0" or
+  // "uniform decoder.0.2".
   std::vector<std::string> interventions = {};
 };
 

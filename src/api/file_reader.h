@@ -1,4 +1,4 @@
-// Reads the image, sound and safetensors files of interventions (file=).
+// Reads the image, sound and safetensors files that interventions name (file=).
 #pragma once
 
 #include "infer/loaded_model.h"

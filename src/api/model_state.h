@@ -45,7 +45,8 @@ inline inspect::Head inner(const HeadName& head) {
   return {head.kind, head.layer, head.head};
 }
 
-// Return the folder's options overridden by the fields set in `options`. Throws usage if they are invalid.
+// Return the search options in the model's folder, overridden by the fields set in `options`. Throws usage if
+// an option is invalid.
 infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
 // Return the token ids of a conversation formatted with a chat template (see Model::chat()).

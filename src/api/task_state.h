@@ -43,7 +43,7 @@ struct REGARD_HIDDEN TaskState {
   std::unique_ptr<Probe> probe;
 };
 
-// Check the texts and read each with `reader`.
+// Check that the texts are UTF-8, and convert each to a model input with `reader`.
 template <class Reader>
 auto read_texts(Reader& reader, std::span<const std::string> texts) {
   std::vector<decltype(reader.read(texts[0]))> inputs;

@@ -15,7 +15,8 @@ namespace regard {
 using namespace models;  // namespace models exposes the names of nn, ops, tensor and base (base/namespaces.h)
 namespace {
 
-// Passes the first generated text to the callback, piece by piece.
+// Passes the text of the first result to the callback: piece by piece if `streams` is set, otherwise at the
+// end.
 class TextStreamer : public infer::Collector {
  public:
   TextStreamer(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)

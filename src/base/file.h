@@ -1,6 +1,6 @@
-// Files: whole reads with a limit, memory maps, atomic writes. System errors are thrown as an Error with the
-// path and the system's reason; the kind is io, or resource_exhausted if memory or file descriptors are used
-// up.
+// Reads whole files up to a size limit, maps files into memory, and writes files atomically. System errors
+// are thrown as an Error with the path and the system's reason; the kind is io, or resource_exhausted if
+// memory or file descriptors are used up.
 #pragma once
 
 #include <cstddef>

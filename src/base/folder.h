@@ -1,5 +1,5 @@
-// Atomic changes of folders: after a crash, each change has been made either completely or not at all. Errors
-// of the file system are thrown as Error of kind io.
+// Changes folders atomically: after a crash, each change has been made either completely or not at all. File
+// system errors are thrown as Error of kind io.
 #pragma once
 
 #include <filesystem>

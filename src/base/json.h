@@ -1,5 +1,5 @@
-// JSON from untrusted files, parsed with limits and read value by value. Errors in the content have the kind
-// bad_file and name the file, the key, the value found and the expected type.
+// Parses JSON from untrusted files within limits, and converts its values with type checks. Errors in the
+// content have the kind bad_file and name the file, the key, the value found and the expected type.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Tables of names.
+// Functions for tables of names: list the names in a table, and find the enumerator with a given name.
 #pragma once
 
 #include <cstddef>

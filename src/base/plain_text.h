@@ -1,4 +1,4 @@
-// Small text utilities.
+// Basic text functions: blank texts, byte order marks, white space, HTML escapes, lower case.
 #pragma once
 
 #include <string>

@@ -11,12 +11,12 @@
 
 namespace regard::base {
 
-// The key: the run's seed, the training step, and the hash of the name of the module that draws the numbers
-// ("encoder.0.dropout").
+// Key of a sequence of random numbers: the run's seed, the training step, and a hash that identifies the
+// module that draws the numbers.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
-  std::uint32_t place = 0;  // hash of the module's name: place_of(name)
+  std::uint32_t place = 0;  // place_of(name) for the name of the module, such as "encoder.0.dropout"
 };
 
 // Return the FNV-1a hash of the name. The hash is the same on every machine.

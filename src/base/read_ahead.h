@@ -7,7 +7,8 @@
 
 namespace regard::base {
 
-// Request that the system read these pages. The system may ignore the request.
+// Request that the system read the pages of [data, data + bytes) in the background. The system may ignore the
+// request.
 void read_ahead(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace regard::base

@@ -1,4 +1,4 @@
-// JSON inside a script element of an HTML page.
+// Escapes JSON for a script element of an HTML page.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Random permutation.
+// Shuffles a vector at random.
 #pragma once
 
 #include <utility>

@@ -43,7 +43,7 @@ class ThreadPool {
     if (tasks <= 0) return;
     using Plain = std::remove_reference_t<Body>;
     Plain* called = &body;
-    // A function pointer and a context instead of a std::function, so that the loop allocates nothing.
+    // Pass a function pointer and a context instead of a std::function, which might allocate memory.
     run(
         tasks,
         [](void* context, std::int64_t task, int worker) { (**static_cast<Plain**>(context))(task, worker); },

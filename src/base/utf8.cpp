@@ -47,8 +47,8 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the grapheme cluster rule GB9c (Indic conjuncts): `consonant` is true if a consonant and any
-// number of marks precede, `linked` if one of these marks is a linker.
+// State of the grapheme cluster rule GB9c (Indic conjuncts). `consonant` is true if the text so far ends with
+// a consonant and any number of marks; `linked` is true if one of these marks is a linker.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -87,7 +87,7 @@ bool is_case_ignorable(char32_t c) {
   }
 }
 
-// The condition Final_Sigma: a cased letter precedes `place` and none follows.
+// Return true if the condition Final_Sigma holds at `place`: a cased letter precedes it and none follows it.
 bool ends_a_word(std::u32string_view text, std::size_t place) {
   std::size_t before = place, after = place + 1;
   while (before > 0 && is_case_ignorable(text[before - 1])) --before;

@@ -81,7 +81,7 @@ class AnswerVerb : public TaskVerb<AnswerRequest> {
   }
 
   tasks::Answerer answerer_;
-  std::string text_;  // content of the file of --text
+  std::string text_;  // content of the file that --text names
 };
 
 }  // namespace

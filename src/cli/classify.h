@@ -1,4 +1,4 @@
-// The request of regard classify, and its output.
+// The options of regard classify, and the output of labels.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ struct ContextOptions {
   bool vectors = false;
 };
 
-// Read the sentences of a file. Each line is a sentence, or the name of a sense, a tab and a sentence.
+// Read the sentences of a file. Each line has the form SENTENCE or SENSE<tab>SENTENCE.
 void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& sentences) {
   LineReader reader(path);
   std::string line;

@@ -185,7 +185,7 @@ class LineDecoder : public infer::Listener {
   }
 
   // Return true if line ends in results are not escaped, because the input was typed on a terminal or is a
-  // single line. Line numbers of the output need not match the line numbers of the input then.
+  // single line. In these cases, lines of the output need not correspond to lines of the input.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }

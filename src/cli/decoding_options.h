@@ -13,7 +13,7 @@
 namespace regard::cli {
 
 struct SearchFlags : infer::SearchOverrides {
-  std::vector<std::string> settings;  // settings of the form KEY=VALUE
+  std::vector<std::string> settings;  // values of the option --set: KEY=VALUE
 
   // Return `settings` as an object with the keys of generation_config.json. Throws usage for a setting
   // without "=".

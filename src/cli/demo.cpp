@@ -207,12 +207,12 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  // score of the example sentences of texts about attention; `kinds` also includes these sentences
+  // score on the phrases with Phrase::article set; `kinds` also counts these phrases
   Score articles;
 };
 
-// Return the number of exact matches on the held-out phrases. A correct translation that differs from the
-// phrasebook counts as wrong.
+// Count the exact matches on the held-out phrases. A correct translation that differs from the phrasebook
+// counts as wrong.
 Scores held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
   for (const demo::Phrase& phrase : demo::phrasebook())

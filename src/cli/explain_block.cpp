@@ -121,8 +121,8 @@ class BlockText {
         fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, token_row_text(row), length_of(row));
   }
 
-  // Append the norm (x − μ) / √(σ² + ε) of the residual sum so far. `used` is the input of the branch, after
-  // gain and bias.
+  // Append the layer norm of the residual sum so far, without gain and bias: (x − μ) / √(σ² + ε). `used`, if
+  // given, is the layer norm with gain and bias: the input of the next sublayer.
   void norm(const std::optional<TokenRow>& used) {
     double mean = 0, variance = 0;
     for (const float v : x_) mean += static_cast<double>(v) / static_cast<double>(x_.size());
@@ -155,7 +155,7 @@ class BlockText {
     if (pre_norm_)
       norm(read);
     else if (name == "cross")
-      x_ = read;  // value after the norm of the sum, with gain and bias applied
+      x_ = read;  // output of the preceding layer norm, with gain and bias applied
     weights(name);
     const TokenRow output = token_row(*probe_.at(side_.name, name + ".output"), token_);
     line("a", "concatenated heads · W_O", output);

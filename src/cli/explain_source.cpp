@@ -46,7 +46,7 @@ std::vector<std::string> tokens_of(const text::Tokenizer& tokenizer, const std::
   return tokens;
 }
 
-// Record the tensors of one self-attention layer: input, query, key, value and attention weights.
+// Records the tensors of one self-attention layer: input, query, key, value and attention weights.
 class HeadProbe : public Probe {
  public:
   HeadProbe(const std::string& side, std::int64_t layer)
@@ -131,8 +131,8 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   return out;
 }
 
-// Return the spellings under which a token is looked up: unmodified, without a tokenizer's mark of a space,
-// without punctuation at both ends, and each of these in lower case.
+// Return the spellings under which a token is looked up: unmodified, without the tokenizer's word-boundary
+// marker, without punctuation at both ends, and the last two also in lower case.
 std::vector<std::string> spellings(const std::string& token) {
   std::string bare = token;
   for (const std::string_view mark : {"▁", "Ġ", "##", " "})

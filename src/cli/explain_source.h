@@ -1,6 +1,6 @@
 // Input of `regard explain`: tokens and their vectors. Tokens are words and punctuation, or the tokens of a
-// tokenizer; vectors are built into the program, loaded from a file, or invented. With --model, both come
-// from one attention head of a model.
+// tokenizer; vectors are built into the program, loaded from a file, or invented. With --model, the tokens
+// are the model's tokens, and the vectors are the input, queries, keys and values of one attention head.
 #pragma once
 
 #include <string>
@@ -33,8 +33,8 @@ constexpr std::int64_t kMostExplained = 2048;
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
 // Return the index of the first token equal to `wanted`. If there is none, ignore case, punctuation at both
-// ends and a tokenizer's mark of a space. If no token matches, parse `wanted` as an index; throws usage if it
-// is not an index.
+// ends and the tokenizer's word-boundary marker ("▁", "Ġ" or "##"). If no token matches, parse `wanted` as an
+// index; throws usage if it is not an index.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

@@ -40,7 +40,7 @@ class FillVerb : public TaskVerb<FillRequest> {
   }
 
   void fill() {
-    // Only non-empty lines are run; the result of an empty line is empty.
+    // Run the model only on lines that have tokens; the result of any other line is empty.
     std::vector<tasks::Input> full;
     for (const tasks::Input& input : inputs_)
       if (!input.ids.empty()) full.push_back(input);

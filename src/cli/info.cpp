@@ -1,4 +1,5 @@
-// regard info: describe a file or folder; without one, print the instruction set and the number of threads.
+// regard info: describe a file or folder. Without an argument, print the instruction set and the number of
+// threads.
 
 #include <memory>
 #include <string>

@@ -32,7 +32,7 @@ void prepare_standard_streams() {
     if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) continue;
     if (::open("/dev/null", kFlags[descriptor]) < 0) ::open("/", O_RDONLY | O_DIRECTORY);
   }
-  // Failed writes then return an error, so that partly written files can be removed.
+  // With these signals ignored, failed writes return an error, so that partly written files can be removed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -38,7 +38,8 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
 ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
     : interventions_(options.interventions) {
   std::vector<inspect::Intervention> interventions;
-  if (dual_encoder_of(*model.model) != nullptr)  // the name of a head does not specify the encoder
+  // A dual encoder has two encoders, and the names of heads in --ablate do not say which one is meant.
+  if (dual_encoder_of(*model.model) != nullptr)
     interventions = inspect::ablations_in_towers(options.ablate);
   else
     ablated_ = inspect::parse_heads(options.ablate, usual_kind(model.model->kind()));

@@ -48,7 +48,7 @@ class ModelProbes {
   // with them.
   void add_to(inspect::AttendRequest& request) const;
 
-  bool attends() const { return file_.has_value(); }  // true with --attend
+  bool attends() const { return file_.has_value(); }  // true if --attend is given
   // Write one line per input, in input order, to the --attend file: inspect::to_json(view), or an empty line
   // for an input without attention weights.
   void write(const inspect::View& view);
@@ -67,7 +67,7 @@ class ModelProbes {
   std::optional<AtomicFile> file_;
 };
 
-// Input of a generating model.
+// A text, and the same text as the input of a model that generates text.
 struct AttendedInput {
   std::string text;
   ModelInput input;

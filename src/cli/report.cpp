@@ -19,7 +19,7 @@ struct ReportOptions {
   std::string output;
 };
 
-// Read the run folders. Of several folders, as in `regard report runs/*`, those without a log are omitted.
+// Read the run folders. If there are several, as in `regard report runs/*`, skip folders without a log.
 std::vector<report::RunHistory> read_runs(const std::vector<std::string>& folders) {
   namespace fs = std::filesystem;
   std::vector<report::RunHistory> runs;

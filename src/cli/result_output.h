@@ -1,4 +1,4 @@
-// Destination of a command's results: standard output, or the file of -o.
+// Destination of a command's results: standard output, or the file that -o names.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class ResultOutput {
   void finish();
 
  private:
-  std::unique_ptr<AtomicFile> file_;  // file of -o; null for standard output
+  std::unique_ptr<AtomicFile> file_;  // the output file; null for standard output
 };
 
 // Write all of `content` to the file `path`, or to standard output if it is "-". Unless `quiet` is set, the

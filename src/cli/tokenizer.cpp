@@ -65,8 +65,8 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// Return the n best segmentations of a line. As text: one line "SCORE<tab>IDS" for each; as JSON: one line
-// for all.
+// Return the n best segmentations of a line: as text, one line "SCORE<tab>IDS" per segmentation; as JSON, one
+// line with all segmentations.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;

@@ -87,7 +87,8 @@ class TranscribeVerb {
   }
 
  private:
-  // Return the language whose weights are loaded. Whisper selects its language by a token instead.
+  // Return the language whose weights must be loaded; "" if the folder has no weights per language. Whisper
+  // selects its language by a token instead.
   std::string language_to_open(const TranscribeRequest& request) const {
     return folder_.languages().empty() ? "" : request.options.whisper.language;
   }

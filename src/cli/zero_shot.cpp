@@ -14,8 +14,8 @@
 namespace regard::cli {
 namespace {
 
-// Return the labels in --labels: the lines of the file of this name if it exists, otherwise the texts between
-// commas.
+// Return the labels in `text`, the value of --labels: the lines of the file with this path if it exists,
+// otherwise the comma-separated parts of `text`.
 std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())

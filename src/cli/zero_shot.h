@@ -8,7 +8,7 @@
 
 namespace regard::cli {
 
-// Classify the images of the request by its labels.
+// Classify the images that `request` names, with the labels in request.labels.
 void classify_by_words(const ClassifyRequest& request, Globals& globals);
 
 }  // namespace regard::cli

@@ -13,8 +13,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::uint64_t kLargestKeyFile = 1 << 20;  // in bytes
-constexpr std::size_t kShortestKey = 16;            // in characters
+constexpr std::uint64_t kLargestKeyFile = 1 << 20;  // maximum size of a key file in bytes
+constexpr std::size_t kShortestKey = 16;            // minimum length of a key in characters
 
 std::string digest_of(std::string_view key) {
   return sha256(std::as_bytes(std::span(key.data(), key.size())));

@@ -10,7 +10,7 @@ namespace regard::serve {
 
 struct AccessEntry {
   std::string client, method, path, model;
-  int status = 0;  // 499 means that the client closed the connection first
+  int status = 0;  // HTTP status; 499 means that the client closed the connection first
   std::uint64_t bytes = 0;
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
   double seconds = 0.0;

@@ -24,7 +24,7 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
   virtual void close_if_idle() = 0;  // close the connection if no request is in progress
 };
 
-// Shared state. The server, each connection and each exchange own a reference to this object.
+// State of the server. The server, its connections and its exchanges share it; each of them owns a reference.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
   // queued work owns a reference to its connection, and therefore to this object

@@ -52,8 +52,8 @@ inline constexpr Ability kAbilities[] = {
     Ability::rerank,         Ability::tag,       Ability::answer,
     Ability::fill,           Ability::attend,    Ability::attend_sound,
     Ability::attend_picture, Ability::transcribe};
-const char* name_of(Ability ability);  // "generate text"
-const char* key_of(Ability ability);   // "generate"
+const char* name_of(Ability ability);  // phrase for messages, such as "generate text"
+const char* key_of(Ability ability);   // name in JSON, such as "generate"
 
 // The client of a request, and the conditions under which the request is cancelled while it waits.
 struct Waiting {

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostNew = 1 << 20;  // maximum number of new tokens; lar
 // Maximum number of log-probabilities in a response. The limit bounds memory: a
 // log-probability is many times larger as JSON text than as a number.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 22;
-// temperatures below this use greedy search, because scores could overflow
+// temperatures below this value select greedy search, because scores divided by them could overflow
 constexpr double kGreedyTemperature = 1e-5;
 
 double number(const Call& call, const char* name, double otherwise) {

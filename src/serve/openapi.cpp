@@ -10,7 +10,7 @@
 namespace regard::serve {
 namespace {
 
-// Tag and name of the error schema of a protocol.
+// OpenAPI names for a protocol: the tag of its routes, and the name of its error schema.
 struct ProtocolNames {
   Protocol protocol;
   const char *tag, *error;

@@ -30,7 +30,7 @@ struct ServeOptions {
   std::uint16_t port = 8080;  // port; 0 selects any free port
   WeightMode weights = WeightMode::stored;
   std::filesystem::path detect;                // folder of the model that detects languages; empty means none
-  std::map<std::string, Languages> languages;  // languages by model name; they replace those of the folders
+  std::map<std::string, Languages> languages;  // by model name; override the languages found in the folders
   std::string chat_template;                   // chat template; empty means the folder's template
 
   // Limits per model. `rows` is the maximum number of sequences of one client that are decoded together; for
@@ -44,10 +44,11 @@ struct ServeOptions {
                                 // the memory of the server is constant under load
                                 .resident_bytes = std::int64_t{64} << 20};
   std::int64_t most_new_tokens = 2048;  // maximum new tokens of each result
-  std::size_t in_progress = 64;         // maximum requests in progress per client; in total: a third more
-  std::size_t queue = 256;              // maximum number of waiting requests; additional ones get status 429
-  std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
-  std::chrono::seconds drain{30};       // maximum time to wait for requests in progress when the server stops
+  // maximum requests in progress of one client; the maximum for all clients is a third larger
+  std::size_t in_progress = 64;
+  std::size_t queue = 256;            // maximum number of waiting requests; additional ones get status 429
+  std::chrono::seconds timeout{600};  // maximum time of a request, including waiting
+  std::chrono::seconds drain{30};     // maximum time to wait for requests in progress when the server stops
   std::size_t body_bytes = std::size_t{1} << 20, file_bytes = std::size_t{25} << 20;
   std::size_t json_depth = 64;
   HttpLimits http;

@@ -1,4 +1,5 @@
-// Tasks of encoders for one request. regard's own routes and POST / share them.
+// Runs the encoder tasks of a request: question answering, masked words and token labels. Used by regard's
+// own routes and by POST /.
 #pragma once
 
 #include <memory>

@@ -66,7 +66,8 @@ class RequestEdits {
 
 // Return true if a body has interventions.
 bool has_interventions(const Json& body);
-// Return the request's interventions in the model, or null if there are none. call.edits owns them.
+// Return the interventions of the request, resolved for the model, or null if there are none. call.edits owns
+// them.
 RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);

@@ -84,7 +84,8 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
   return text;
 }
 
-// Return the transcript in the JSON format of OpenAI's Whisper, with the members that the API adds.
+// Convert a JSON transcript (TranscriptFormat::json) to the format "verbose_json" of OpenAI's API: add "task"
+// and replace the code of the language with its name.
 Json verbose_json(const Json& transcript, bool translates) {
   Json json{{"task", translates ? "translate" : "transcribe"},
             {"duration", transcript["duration"]},

@@ -23,7 +23,7 @@ struct GenerationPlan {
   bool token_scores = false;  // keep the scores of chosen tokens and alternatives
 };
 
-// One result.
+// One result of a generation.
 struct GeneratedText {
   std::string text;
   infer::Hypothesis hypothesis;
