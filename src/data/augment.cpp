@@ -13,7 +13,7 @@ AffineMap compose(const AffineMap& a, const AffineMap& b) {
           a.yx * b.xx + a.yy * b.yx, a.yx * b.xy + a.yy * b.yy, a.yx * b.x0 + a.yy * b.y0 + a.y0};
 }
 
-// The four pixels around a point, and their weights.
+// The four pixels that bilinear interpolation reads around a point, and their weights.
 struct Corners {
   std::int64_t x = 0, y = 0;  // column and row of the upper left pixel of the four
   float right = 0, down = 0;  // weights of the pixels to the right and below

@@ -95,8 +95,9 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
   const WeightedSource whole{static_cast<std::size_t>(tokens), 1.0};
   if (sources.empty()) sources = std::span(&whole, 1);
   struct Range {
-    std::int64_t first = 0, count = 0;  // first possible start, and number of possible starts
-    double until = 0;                   // sum of weight · number of starts, up to and including this range
+    // first possible start of a window in the source, and number of possible starts
+    std::int64_t first = 0, count = 0;
+    double until = 0;  // sum of weight · number of possible starts, over all sources up to this one
   };
   std::vector<Range> ranges;
   RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});

@@ -1,5 +1,5 @@
-// Corpora: records of one or several texts, read in order from a table. A faulty record is an error, or is
-// skipped and listed in the report with its location.
+// Reads corpora: tables whose records have one or several texts. A faulty record is an error, or is skipped
+// and listed in the report with its location.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Data files named in the options of a task, and the tables in these files.
+// Options that name the data files of a task, and functions that open these files as tables.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct DataFiles {
   std::int64_t highest = 0;  // maximum pixel value in tables of pixels; 0 means tables of paths
 };
 
-// Return options with the files, columns and header of `data`, and with empty lines skipped.
+// Return table options with the files, columns and header of `data`. Empty lines are skipped.
 TableOptions table_options(const DataFiles& data);
 
 // Open the table of a task. Each list in `usual` names the columns of one accepted form of the table.

@@ -4,7 +4,8 @@
 
 namespace regard::data {
 
-// Return an empty string for the next field of the record. The memory of the string is reused.
+// Append an empty field to the record and return it. Strings that `fields` already contains are reused, to
+// avoid allocations.
 std::string& FieldReader::field(std::vector<std::string>& fields) {
   if (count_ == fields.size()) fields.emplace_back();
   std::string& next = fields[count_++];

@@ -1,4 +1,4 @@
-// Records of delimited text, field by field: TSV (no quotes) and CSV (RFC 4180).
+// Reads records of delimited text: TSV without quotes, and CSV (RFC 4180).
 #pragma once
 
 #include <cstdint>

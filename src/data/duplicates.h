@@ -14,7 +14,7 @@ namespace regard::data {
 // equal; they are compared by a 64-bit hash, and memory use depends only on the number of validation records.
 class SplitDuplicates {
  public:
-  // Add a validation record. All of them must be added before the first call of check_training().
+  // Add a validation record. All validation records must be added before the first call of check_training().
   void add_validation(std::span<const std::string> texts, const Place& place);
   void check_training(std::span<const std::string> texts, const Place& place);
 

@@ -1,5 +1,5 @@
-// Features of sounds: in memory, or on disk, written once and then memory-mapped. A cache is a folder that is
-// created atomically:
+// Stores the features of sounds in memory, or in a cache on disk that is written once and then memory-mapped.
+// A cache is a folder that is created atomically:
 //   values      f32, the rows of all sounds, one sound after another
 //   offsets     uint64: the first row of each sound, and the number of rows
 //   about.json  key, number of columns, sizes and XXH3 of the files

@@ -1,5 +1,5 @@
-// Rows of floats, appended in order and kept in memory up to a maximum size. If there are more, all rows are
-// moved to an unnamed temporary file, so that memory use is bounded.
+// Stores rows of floats in memory up to a maximum size. If the rows exceed it, all rows are moved to an
+// unnamed temporary file, so that memory use is bounded.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ bool is_webp(std::string_view bytes) {
   return bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP";
 }
 
-// Return the name of the format if it is known but not supported; null for other bytes.
+// Return the name of a known but unsupported format, such as "GIF", if `bytes` has its magic number;
+// otherwise null.
 const char* known_format(std::string_view bytes) {
   constexpr std::pair<std::string_view, const char*> kFormats[] = {{"GIF8", "GIF"},
                                                                    {"BM", "BMP"},

@@ -98,7 +98,7 @@ ProcessorClass class_named(std::string name) {
   return has("deit") ? ProcessorClass::deit : ProcessorClass::vit;
 }
 
-// Set the fields in which the classes' default values differ.
+// Set the fields whose default values depend on the processor class.
 void set_defaults(ProcessorClass kind, ImageProcessor& processor) {
   if (kind != ProcessorClass::vit) processor.filter = Resampling::bicubic;
   processor.do_crop = kind == ProcessorClass::deit || kind == ProcessorClass::clip;

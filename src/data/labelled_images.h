@@ -29,7 +29,7 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // image files, sorted by label and then by name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // number of `files`; other files in the folder are listed as skipped
+  RowReport report;                 // number of image files; other files in the folder are listed as skipped
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Hidden
 // files and folders are ignored. Throws io if `folder` is not a folder, and bad_file if it has no labelled

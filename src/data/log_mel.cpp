@@ -94,7 +94,7 @@ LogMel LogMel::kaldi(std::int64_t bins, std::int64_t rate) {
 }
 
 void LogMel::compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const {
-  constexpr std::int64_t kBlocks = 4;  // number of transforms per task
+  constexpr std::int64_t kBlocks = 4;  // number of blocks of kTogether frames per task
   const std::int64_t per_task = kBlocks * kTogether;
   pool.parallel_for((frames + per_task - 1) / per_task, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(frames, (task + 1) * per_task);
@@ -125,7 +125,8 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// `memory` has 4 · size · lanes elements: the transform and its scratch memory.
+// Compute `count` frames, at most kTogether. `memory` has 4 · size · lanes elements: the real and imaginary
+// parts of the transform, and its scratch memory.
 void LogMel::compute_block(const float* samples, std::int64_t count, double* memory, float* to) const {
   const std::int64_t size = fft_.size(), lanes = Fft::kLanes;
   double* const real = memory;
@@ -143,7 +144,8 @@ void LogMel::compute_block(const float* samples, std::int64_t count, double* mem
   energies.weights = filters_.weights.data();
   energies.floor = kaldi_ ? 0x1p-23 : 1e-10;
   energies.log_factor = kaldi_ ? 1.0 : std::numbers::log10e;
-  energies.rounds = kaldi_;  // transformers stores Kaldi's spectrum in f32
+  // Round Kaldi's spectrum to f32, as transformers does.
+  energies.rounds = kaldi_;
   energies.power = scratch;
   energies.frames = count, energies.to = to;
   kernels::mel_energies(energies);

@@ -1,5 +1,4 @@
-// Energies of a sound on the mel scale, frame by frame. The results equal those of transformers' feature
-// extractors.
+// Computes the log-mel spectrogram of a sound, with the same results as transformers' feature extractors.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +41,7 @@ class LogMel {
     return samples < window() ? 0 : (samples - window()) / hop_ + 1;
   }
 
-  // Write the logarithms of the energies to `to` [frames, bins], computed in parallel. Frame f covers samples
+  // Write the log-mel spectrogram to `to` [frames, bins], computed in parallel. Frame f covers samples
   // [f · hop, f · hop + window), so `samples` has at least window + (frames − 1) · hop elements. Results are
   // bit-identical for any number of threads.
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;

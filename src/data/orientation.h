@@ -1,4 +1,4 @@
-// Orientation of photographs: the EXIF tag in which a camera stores its own orientation.
+// Reads the EXIF orientation of a photograph, and rotates and mirrors images accordingly.
 #pragma once
 
 #include <string_view>

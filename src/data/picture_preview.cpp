@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kShades = " .:-=+*#%@";
 
-// Return the mean over the channels of a block of pixels.
+// Return the mean of a block of pixels over all channels.
 float mean_of(const Tensor& pixels, std::int64_t top, std::int64_t bottom, std::int64_t left,
               std::int64_t right) {
   const Shape& shape = pixels.shape();

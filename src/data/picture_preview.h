@@ -1,4 +1,4 @@
-// An image as lines of text, for previews of training data.
+// Draws an image as lines of text, for previews of training data.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ struct PictureRow {
 
   // Return the image. Throws the errors of read_images(), and bad_file if the file contains several images.
   Image read() const;
-  // Return a name for messages and samples: the path, or "image N of FILE".
+  // Return the name of the image in messages and reports: the path, or "image N of FILE".
   std::string name() const;
 };
 

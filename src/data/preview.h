@@ -1,4 +1,4 @@
-// Examples as text: tokens, with labels and other values of each token aligned in columns.
+// Formats training examples as text: tokens, with labels and other values of each token aligned in columns.
 #pragma once
 
 #include <cstdint>

@@ -15,10 +15,10 @@ struct ProcessorKeys {
   Json keys;         // a JSON object
 };
 
-// Return the settings of `part` ("image_processor" or "feature_extractor"). They are the object `part` of
-// processor_config.json. If there is none, they are the content of preprocessor_config.json. transformers
-// reads the files in the same order. Returns no value if the folder has neither. Throws bad_file if the
-// settings are not a JSON object.
+// Return the settings of `part` ("image_processor" or "feature_extractor"): the object `part` of
+// processor_config.json or, if that object is missing, the content of preprocessor_config.json, as
+// transformers does. Returns nullopt if both are missing. Throws bad_file if the settings are not a JSON
+// object.
 std::optional<ProcessorKeys> read_processor_keys(const std::filesystem::path& folder, const char* part);
 
 // Return the class of the processor, such as "CLIPImageProcessor", from `class_key` or, if that key is

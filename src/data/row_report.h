@@ -33,7 +33,7 @@ class RowReport {
   // maximum number of rows in skipped(); further rows are only counted
   static constexpr std::size_t kListed = 1000;
 
-  std::int64_t records = 0;  // number of rows returned
+  std::int64_t records = 0;  // number of rows read and not skipped
 
   // Count a skipped row.
   void skip(SkipReason reason, Place place, std::string what = "");

@@ -81,7 +81,7 @@ struct SoundStream::State {
 
   std::string file;
   std::unique_ptr<SoundSource> source;
-  std::unique_ptr<Resampler> resampler;  // resampler; null if the file already has the wanted rate
+  std::unique_ptr<Resampler> resampler;  // null if the file already has the requested rate
   std::vector<float> interleaved, mono, ready;
   std::size_t begin = 0;  // offset of the next sample in `ready`
   bool ended = false;

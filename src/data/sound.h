@@ -48,7 +48,8 @@ class SoundStream {
   SoundStream& operator=(const SoundStream&) = delete;
 
   const SoundFormat& format() const;  // return rate, channels and format name of the file
-  // Read mono samples at the wanted rate. Return their number, which is less than to.size() only at the end.
+  // Read mono samples at the requested rate. Return their number, which is less than to.size() only at the
+  // end.
   std::size_t read(std::span<float> to);
 
  private:

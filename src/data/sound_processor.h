@@ -16,8 +16,8 @@ namespace regard::data {
 
 struct SoundProcessor {
   enum class Kind {
-    whisper,  // log-mel energies of a window of fixed length, padded with silence
-    ast,      // a fixed number of frames of Kaldi's log-mel energies
+    whisper,  // log-mel spectrogram of a window of fixed length, padded with silence
+    ast,      // a fixed number of frames of Kaldi's log-mel spectrogram
     samples,  // raw samples; scaled by normalise_samples() if `normalise` is set
   };
   Kind kind = Kind::whisper;
@@ -37,7 +37,7 @@ struct SoundProcessor {
   // Return the content of a preprocessor_config.json from which open() restores this object. transformers
   // can read it too.
   Json to_json() const;
-  LogMel log_mel() const;  // the extractor of energies; for whisper and ast only
+  LogMel log_mel() const;  // computes the log-mel spectrogram; for whisper and ast only
   // Return the model's input [frames, bins] for a whole sound at `rate`. For whisper and ast, longer sounds
   // are truncated (see most_seconds()), and shorter ones are padded.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;

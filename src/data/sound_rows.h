@@ -1,4 +1,4 @@
-// Sound files, each with a label or a text, named by the rows of a table.
+// Reads tables that name sound files, with a label or a text for each file.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace regard::data {
 
 struct SoundRow {
   std::filesystem::path file;
-  std::string name;        // path as given
+  std::string name;        // path of the sound as given in the table
   std::string text;        // label or text of the sound
   Place place;             // location of the row in the data
   std::size_t source = 0;  // index of the table that contains the row

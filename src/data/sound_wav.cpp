@@ -194,7 +194,7 @@ class WavSource : public SoundSource {
   std::unique_ptr<InputStream> stream_;
   std::string buffer_;  // bytes of the file; the bytes from begin_ on are not yet consumed
   std::size_t begin_ = 0;
-  std::uint64_t place_ = 0;  // byte offset in the file, for error messages
+  std::uint64_t place_ = 0;  // byte offset of begin_ in the file, for error messages
   bool ended_ = false;
   // size of the current chunk; while samples are read, the number of remaining bytes
   std::uint64_t chunk_size_ = 0;

@@ -77,7 +77,7 @@ class SquadReader {
 
  private:
   std::string bytes() const { return read_decompressed(file_, kMostSquadBytes); }
-  // Return the file and the path of a value in its JSON, for messages.
+  // Return "FILE: PATH" for messages; `path` is the location of a value in the JSON file.
   std::string where(const std::string& path) const { return path.empty() ? file_ : file_ + ": " + path; }
 
   const Json& list(const Json& object, const char* key, const std::string& path) const {

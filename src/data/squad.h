@@ -1,5 +1,5 @@
-// Questions about texts with marked answers, in SQuAD's JSON format (versions 1 and 2) or as JSONL with one
-// SQuAD question per line.
+// Reads questions about texts, with marked answers, from SQuAD's JSON format (versions 1 and 2) or from JSONL
+// with one SQuAD question per line.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sources of training examples, and how often an epoch contains the examples of each source.
+// Sources of training examples. The weight of a source determines how often an epoch contains its examples.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ std::vector<WeightedSource> weighted_sources(std::size_t examples,
 // Return the mean number of examples in an epoch.
 double examples_per_epoch(std::span<const WeightedSource> sources);
 
-// Number of times that each example occurs in an epoch.
+// Computes how many times each example occurs in an epoch.
 class Copies {
  public:
   // If `sources` is empty, every example occurs once. `sources` must outlive the object.

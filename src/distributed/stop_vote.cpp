@@ -40,7 +40,7 @@ void StopVote::tell(bool stop) {
 void StopVote::completed(int id) {
   --pending_;
   const auto rank = static_cast<std::size_t>(id - kFirstNotice);
-  if (rank >= heard_.size()) return;  // a notice to another rank has been sent
+  if (rank >= heard_.size()) return;  // `id` belongs to a sent notice
   has_[rank] = true;
   stop_ = stop_ || heard_[rank] == std::byte{1};
 }

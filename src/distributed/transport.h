@@ -16,11 +16,12 @@ inline constexpr int kFirstNotice = 1 << 30;
 // them; a message must have the same size on both sides.
 enum class Channel : unsigned char {
   data,
-  results,  // partial sums of the received numbers; sent while other data is still being exchanged
+  results,  // sums over all ranks of a part of the data; sent while other parts are being exchanged
   notices,
 };
 
-// Messages of one rank. Not thread-safe: all calls of a rank must come from one thread. No function throws.
+// Sends and receives the messages of one rank. Not thread-safe: all calls of a rank must come from one
+// thread. No function throws.
 class Transport {
  public:
   virtual ~Transport() = default;

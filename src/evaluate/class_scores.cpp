@@ -10,8 +10,8 @@
 namespace regard::evaluate {
 namespace {
 
-// Return the statistics and the scorer of a score that is computed from counts of classes. `rows` [rows, 2]
-// contains the index of the true class and the index of the predicted class.
+// Return row statistics for a score that is computed from class counts. `rows` [rows, 2] contains the indices
+// of the true class and of the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
@@ -30,8 +30,7 @@ RowStatistics of_classes(const Table& rows, std::int32_t classes,
           }};
 }
 
-// Return the statistics and the scorer of a score that is computed from two numbers per row, such as a
-// correlation.
+// Return row statistics for a score, such as a correlation, that is computed from two numbers per row.
 RowStatistics of_numbers(const Table& rows,
                          double (*score)(std::span<const double> x, std::span<const double> y)) {
   return {rows, [score](Table table) -> metrics::Scorer {

@@ -12,8 +12,8 @@
 
 namespace regard::evaluate {
 
-// Return the class of a label of the data, which is a name or a number. Throws invalid_input for an unknown
-// label.
+// Return the class index of `label`, which is a name in `labels` or, if no name in `labels` is a number, a
+// class index. Throws invalid_input for any other label.
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels);
 
 Json to_json(const metrics::PrecisionRecall& scores);

@@ -8,7 +8,7 @@
 namespace regard::evaluate {
 namespace {
 
-// The texts of the data, their rows, and the column of the label.
+// The tokenised texts, the table rows that contain them, and the column of the label.
 struct LabelledTexts {
   std::vector<tasks::Input> inputs;
   std::vector<data::TableRow> rows;

@@ -1,4 +1,4 @@
-// Classification of texts and pairs: one label, several labels, or a number (regression).
+// Evaluates classifiers of texts and text pairs: one label, several labels, or a number (regression).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Evaluation of a model on given data: one function per task, all with the same kind of result.
+// Types for the evaluation of models: each task has one function, which returns an Evaluation.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,21 +20,22 @@
 
 namespace regard::evaluate {
 
-// Statistics of each row of the data, and a function that returns a scorer for them. The scorer computes the
-// score of a sample of rows, for confidence intervals and comparisons of two models.
+// The row statistics from which a score is computed, and a function that returns a scorer for such
+// statistics. The scorer computes the score of a sample of rows, for confidence intervals and significance
+// tests.
 using Table = std::vector<std::vector<float>>;
 struct RowStatistics {
   Table rows;
   // function that returns a scorer; empty if the score cannot be resampled
   std::function<metrics::Scorer(Table)> scorer;
 };
-// Return `rows` with the scorer of a common kind of score. sums(): score() is called with the sums of the
-// statistics over the rows. mean(): the score is `factor` times the mean of the rows' first statistic.
+// Return row statistics for two common kinds of score. sums(): `score` is called with the sum of each
+// statistic over the rows. mean(): the score is `factor` times the mean of the rows' first statistic.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 
 struct Score {
-  std::string name;  // key in JSON
+  std::string name;  // name of the metric, used as its key in JSON
   double value = 0;
   RowStatistics statistics;
 };

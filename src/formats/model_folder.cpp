@@ -96,7 +96,7 @@ void ModelFolder::select_language(const std::string& code) {
     throw usage_error("the model has no weights for this language").found(code).expected(list);
   }
   language_weights = path / (std::string(kLanguagePrefix) + code + std::string(kLanguageSuffix));
-  // Each language has its own labels, and so its own size of the vocabulary.
+  // Each language has its own labels, so the vocabulary size depends on the language.
   if (const Weights weights = Weights::open_file(language_weights); weights.contains("lm_head.weight")) {
     const auto& shape = weights.entry("lm_head.weight").shape;
     if (shape.size() == 2) config["vocab_size"] = shape[0];

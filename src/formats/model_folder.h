@@ -14,27 +14,27 @@
 namespace regard::formats {
 
 struct ModelFolder {
-  std::filesystem::path path;             // folder of config.json
+  std::filesystem::path path;             // folder that contains config.json
   std::string config_file;                // path of config.json, for messages
   Json config;                            // content of config.json, an object
   std::optional<Json> generation_config;  // content of generation_config.json, an object
   std::filesystem::path tokenizer;        // folder of the tokenizer's files
   // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
   std::filesystem::path adapter;
-  // file with weights of a language, which replace weights of the model; empty for the model's own language
+  // file with the weights of the selected language (select_language()); empty for the model's own language
   std::filesystem::path language_weights;
   std::string warning;  // message if the best checkpoint is damaged and another one is used; otherwise empty
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
 
-  // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.
+  // Read the JSON files. `adapter` is set if the folder also contains adapter_config.json. No tensor is read.
   // Throws io if the path does not exist or is a file, bad_file if the folder is not a model or its content
   // is invalid.
   static ModelFolder open(const std::filesystem::path& path);
 
   // Return the codes of the languages for which the folder has weights (MMS), in alphabetical order.
   std::vector<std::string> languages() const;
-  // Select the language with the weights adapter.CODE.safetensors, and set config["vocab_size"] to its value.
-  // Throws usage if the folder has no such file.
+  // Select the language whose weights are in adapter.CODE.safetensors, and set config["vocab_size"] to the
+  // size of the language's vocabulary. Throws usage if the folder has no such file.
   void select_language(const std::string& code);
 
   // Open the weights. Weights of the selected language replace the model's weights of the same names.

@@ -36,7 +36,7 @@ class SafetensorsFile : public TensorFile {
 
  private:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  std::shared_ptr<MappedFile> map_;  // shared with the tensors
+  std::shared_ptr<MappedFile> map_;  // the mapped file; tensors share its ownership
   SafetensorsHeader header_;
   std::map<std::string, std::string> metadata_;
   EntryIndex index_;

@@ -52,8 +52,8 @@ class TensorFile {
   virtual void release(const TensorEntry& entry) const noexcept = 0;
 };
 
-// Shape and dtype of an entry with which the library can compute. usable_type() throws bad_file for an entry
-// that can only be stored.
+// Shape and dtype of a tensor that supports arithmetic. usable_type() throws bad_file for an entry that can
+// only be stored: one with more than eight dimensions, or with a dtype without arithmetic.
 struct UsableType {
   DType dtype;
   Shape shape;

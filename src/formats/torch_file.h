@@ -35,7 +35,7 @@ class TorchFile : public TensorFile {
   void take_tensors(const pickle::Object& root);
   void add(const std::string& name, const pickle::StoredTensor& tensor);
 
-  std::shared_ptr<MappedFile> map_;  // shared with the tensors
+  std::shared_ptr<MappedFile> map_;  // the mapped file; tensors share its ownership
   std::string name_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
       storages_;  // for each storage key, offset and size in bytes

@@ -154,7 +154,8 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
     float best = 0.0f;
     std::int32_t& token = candidate_token_[begin_[row]];
     kernels::top_k(pool_, scores.data(), 1, static_cast<std::int64_t>(vocabulary_), 1, &best, &token);
-    token = std::max(token, 0);  // −1 if the rules forbid every token
+    // If the rules forbid every token, top_k() returns −1; choose token 0.
+    token = std::max(token, 0);
     candidate_[begin_[row]] = logits[token];
     return;
   }

@@ -1,4 +1,4 @@
-// Choice of candidate tokens from logits, each row under the options of its own request.
+// Chooses candidate tokens from logits. Each row uses the options of its request.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace regard::infer {
 
-// number of rows of a request: the beam width, or the number of samples
+// Return the number of rows of a request: the beam width, the number of samples, or 1 for greedy search.
 std::int64_t width_of(const SearchOptions& options);
 
 // The options of a request, with values that Chooser derives from them.

@@ -279,7 +279,7 @@ class BeamSearch : public Hypotheses {
 
   std::vector<Continuation> merged_;
   std::vector<Hypothesis> finished_;  // finished hypotheses, best first, at most `beam`
-  BeamStep step_;                     // the last step
+  BeamStep step_;                     // result of last_step()
   std::vector<Hypothesis> spare_;     // unused hypotheses, kept for their reserved memory
 };
 

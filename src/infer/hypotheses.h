@@ -1,5 +1,5 @@
-// The hypotheses of one request: the running rows, the row that each of them continues, and the finished
-// hypotheses. Independent of the model: the input of each step is the candidates of each row, best first.
+// Hypotheses: the running and the finished hypotheses of one request. Each step extends the running rows with
+// candidate tokens; the class does not call the model.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ class Hypotheses {
   // Return, for each running row, the index of the row that it continues. This is the index before the last
   // advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
-  // Return the index of a row among the independent sequences. Not meaningful for a beam search.
+  // Return the index of the independent sequence that the row contains. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }
 
   // Extend the running rows by one token each, and finish or drop the rows that end.

@@ -146,8 +146,8 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
 }
 
 // Check that the end tokens are in the vocabulary, because some callers use them without a search. `stored`
-// is the content of generation_config.json. Throws usage if `given` contains the ids, otherwise bad_file that
-// names their file.
+// is the content of generation_config.json. If an id is outside the vocabulary, throws usage if `given` sets
+// the end tokens, otherwise bad_file naming the file that sets them.
 void check_end_tokens(const formats::ModelFolder& folder, const std::optional<Json>& stored,
                       const FolderSettings& given, const LoadedModel& loaded) {
   for (const std::int32_t id : loaded.options.end_tokens) {

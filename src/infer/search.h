@@ -57,7 +57,8 @@ struct SearchOptions {
   std::int32_t start_token = -1;                    // first token of the decoder; for encoder–decoders only
   std::vector<std::int32_t> end_tokens;             // tokens that end a sequence
   std::shared_ptr<const StopStrings> stop_strings;  // strings that end a sequence; may be null
-  std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1 if there is none
+  // token id that pads ended sequences in a matrix of results; −1 if the model has no padding token
+  std::int32_t pad_token = -1;
   Probe* probe = nullptr;  // called in every forward pass; may ablate attention heads; not owned; may be null
   // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
   // sampling. −1 reports nothing.

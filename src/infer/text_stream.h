@@ -1,4 +1,4 @@
-// Streaming text of a generation, token by token. Emits only complete characters and no part of a stop
+// Converts generated tokens to text, token by token. Emits only complete characters and no part of a stop
 // string.
 #pragma once
 

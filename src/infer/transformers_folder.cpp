@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TextFiles = std::vector<std::pair<std::string, std::string>>;  // pairs of a file's name and its content
+using TextFiles = std::vector<std::pair<std::string, std::string>>;  // pairs of file name and content
 
 // Return the stored half-precision type if all weights have the same one, otherwise float32.
 DType stored_dtype(Network& model) {

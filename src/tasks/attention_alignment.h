@@ -1,6 +1,6 @@
-// Times of tokens, computed from the cross-attention of a speech decoder by dynamic time warping (Sakoe and
-// Chiba 1978). Same results as WhisperForConditionalGeneration._extract_token_timestamps in transformers, and
-// as OpenAI's Whisper program.
+// Computes the time of each token from the cross-attention of a speech decoder, by dynamic time warping
+// (Sakoe and Chiba 1978). Same results as WhisperForConditionalGeneration._extract_token_timestamps in
+// transformers, and as OpenAI's Whisper program.
 #pragma once
 
 #include <cstdint>

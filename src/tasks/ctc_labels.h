@@ -13,11 +13,11 @@
 namespace regard::tasks {
 
 struct CtcLabels {
-  std::vector<std::string> tokens;  // token of each label; empty if vocab.json has none
+  std::vector<std::string> tokens;  // token of each label; "" for a label that vocab.json does not contain
   std::string unknown;              // token of unknown characters
   std::set<std::string> specials;   // special tokens: blank, begin, end and unknown
   std::int32_t space = -1;          // label between words; -1 if vocab.json has none
-  bool lower = false;               // texts are in lower case
+  bool lower = false;               // convert tokens to lower case (do_lower_case)
 };
 
 // Read the labels of a folder. Default of `language`: "target_lang" in tokenizer_config.json. If a language

@@ -18,7 +18,7 @@
 
 namespace regard::tasks {
 
-// The texts of the labels of a CTC model (ctc_labels.h).
+// Maps the labels of a CTC model to texts; see ctc_labels.h.
 class CtcVocabulary {
  public:
   // `labels` is the model's number of labels. Throws the errors of read_ctc_labels().
@@ -77,10 +77,11 @@ class CtcRecognizer {
   CtcVocabulary vocabulary_;
   std::int64_t samples_per_frame_ = 1;
   std::vector<float> waiting_;     // log-probabilities of the frames of the incomplete segment
-  std::int64_t waiting_from_ = 0;  // index in the sound of the first frame of waiting_
+  std::int64_t waiting_from_ = 0;  // frame number of the first frame of waiting_, from the start of the sound
   // number of frames at the end of waiting_ whose most probable label is blank, special or a space
   std::int64_t blanks_ = 0;
-  bool spoken_ = false;  // true if a frame of waiting_ has another most probable label
+  // true if the most probable label of any frame of waiting_ is not blank, special or a space
+  bool spoken_ = false;
 };
 
 }  // namespace regard::tasks

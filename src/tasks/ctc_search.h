@@ -1,4 +1,5 @@
-// Labels from the frame-wise probabilities of CTC (Graves et al. 2006): best path, or prefix beam search.
+// Decodes the frame-wise logits of a CTC model (Graves et al. 2006) to a label sequence: best path, or prefix
+// beam search.
 #pragma once
 
 #include <cstdint>

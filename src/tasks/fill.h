@@ -14,7 +14,7 @@ namespace regard::tasks {
 
 struct Filling {
   std::int32_t token = 0;
-  std::string text;    // the token
+  std::string text;    // text of the token
   float score = 0.0f;  // probability of the token
   // The text with this mask replaced by the token. If the text has several masks, special tokens are
   // included.

@@ -32,7 +32,7 @@ LongFeatures::LongFeatures(data::SoundStream& sound, const data::SoundProcessor&
     add(pool, mel, waiting);
     if (progress) progress(seconds_);
   }
-  // Append silence, so that every frame that begins within the sound has all its samples.
+  // Append silence, so that every frame whose centre is within the sound has all its samples.
   waiting.insert(waiting.end(), static_cast<std::size_t>(processor.window + half), 0.0f);
   add(pool, mel, waiting);
   frames_ = (samples + processor.hop - 1) / processor.hop;

@@ -20,7 +20,7 @@ class LongFeatures {
   LongFeatures(data::SoundStream& sound, const data::SoundProcessor& processor, ThreadPool& pool,
                const std::function<void(double)>& progress);
 
-  std::int64_t frames() const { return frames_; }  // number of frames of the sound, without the silence
+  std::int64_t frames() const { return frames_; }  // number of frames whose centre is within the sound
   double seconds() const { return seconds_; }
   // Return frames [first, first + count) as [count, bins]. Frames after the end of the sound are silence.
   Tensor window(std::int64_t first, std::int64_t count);

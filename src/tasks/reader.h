@@ -22,7 +22,7 @@ struct Input : ModelInput {
   std::int64_t tokens() const { return std::ssize(ids); }
 };
 
-// Options of all tasks.
+// Options that all tasks have in common.
 struct Options {
   // maximum tokens of one input, including special tokens; 0 means the model's maximum
   std::int64_t most_tokens = 0;

@@ -19,9 +19,11 @@ struct ShownSound {
   ModelInput input;
   // duration of the input in seconds, without the silence that pads it to the model's window
   double seconds = 0;
-  bool cut = false;  // true if the file is longer than the input
-  // Logarithmic energies on the mel scale [frames, bins]: the model's own features, or Whisper's with 80 bins
-  // if the model's input is the waveform.
+  // true if the file is longer than the maximum input (kMostShownSeconds or the model's window); its end is
+  // then not read
+  bool cut = false;
+  // Log-mel spectrogram [frames, bins]: the model's own features, or Whisper's with 80 bins if the model's
+  // input is the waveform.
   Tensor spectrogram;
   double frame_seconds = 0;  // time between adjacent frames
   // Time of the centre of the first position (for patches, of the first column), and time between adjacent

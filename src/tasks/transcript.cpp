@@ -29,7 +29,7 @@ std::string time_text(double seconds, char point, bool short_form) {
   return short_form && hours == 0 ? tail : fmt::format("{:02}:{}", hours, tail);
 }
 
-// Return a text that fits on one line. In subtitles, replace "-->", which separates times in SRT and WebVTT.
+// Return `text` as one line. In subtitles, replace "-->", which separates times in SRT and WebVTT.
 std::string one_line(std::string text, bool subtitles) {
   for (char& c : text)
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';

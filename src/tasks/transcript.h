@@ -1,4 +1,4 @@
-// Transcripts: the text of a sound in segments with times, and its file formats.
+// Transcripts: the text of a sound, divided into segments with times, and the file formats for it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace {
 
 // text sampled at this temperature or above is not used as a prompt
 constexpr double kSampledAt = 0.5;
-constexpr std::int64_t kFramesPerTime = 2;  // number of frames between two timestamp tokens
+constexpr std::int64_t kFramesPerTime = 2;  // number of frames per step of the timestamp tokens
 
 std::string without_space_around(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");

@@ -10,7 +10,7 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::array<std::string_view, 6> kWithoutSpaces{"zh", "ja", "th", "lo", "my", "yue"};
-// Kinds of punctuation. A text has a kind if the text is a substring of the constant.
+// Sets of punctuation. A text belongs to a set if it is a substring of the constant.
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 // punctuation that is joined to the following word
 constexpr std::string_view kBefore = "\"'“¡¿([{-";

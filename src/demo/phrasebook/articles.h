@@ -14,8 +14,8 @@ struct Article {
   const char* english;
   const char* hindi;
   PhraseKind kind = PhraseKind::other;
-  // Lower-case phrases: subject, tense and idiom. A sentence that contains all of them is a variant of this
-  // one. Unused keys are null. If all are null, there are no variants.
+  // Lower-case phrases of the article's sentence: subject, tense and idiom. A sentence that contains all keys
+  // is a variant of the article's sentence. Unused keys are null; without keys, there are no variants.
   std::array<const char*, 3> keys{};
 };
 

@@ -1,4 +1,5 @@
-// Builder of the phrasebook, to which templates and tables add pairs.
+// Collects the sentence pairs of the phrasebook. Each chapter is a function that adds pairs from templates or
+// tables.
 #pragma once
 
 #include <span>
@@ -47,18 +48,19 @@ std::vector<std::string> words_of(std::string_view sentence);
 // Add the words of words.h and the function words to the lexicon.
 void add_vocabulary(Lexicon& lexicon);
 
-// The chapters of the book, one file each. A chapter adds the words of its own tables to the lexicon.
+// Each of the following functions adds the pairs of one chapter to the book, and the words of the chapter's
+// tables to the lexicon.
 void write_fixed_phrases(Book& book);  // greetings, travel, school, market, family, weather
-void write_actions(Book& book);        // somebody does something, in all tenses
+void write_actions(Book& book);        // actions in all tenses, such as "The boy is reading a book"
 void write_descriptions(Book& book);   // adjectives and comparisons
-void write_possessions(Book& book);    // somebody has, needs, likes, feels
-void write_encounters(Book& book);     // one person as subject, another as object
+void write_possessions(Book& book);    // possessions, needs, likes, knowledge and feelings
+void write_encounters(Book& book);     // actions between two people, such as "The man beats the boy"
 void write_places_and_times(Book& book);
 void write_everyday(Book& book);   // everyday statements, such as "He wants water"
 void write_idioms(Book& book);     // idioms, and literal uses of the same words
 void write_greetings(Book& book);  // names and greetings
 void write_countries(Book& book);  // countries and their capitals
-void write_leaps(Book& book);      // one animal jumps over another
+void write_leaps(Book& book);      // sentences such as "The fox jumps over the dog" and "The river flows"
 void write_articles(Book& book);   // example sentences from texts about attention; see articles.h
 
 }  // namespace regard::demo::phrases

@@ -1,4 +1,4 @@
-// Countries and their capitals.
+// Adds sentences about countries and their capitals.
 #include <array>
 #include <string>
 

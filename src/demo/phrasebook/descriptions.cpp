@@ -1,4 +1,4 @@
-// Descriptions: adjectives after the verb and before the noun, and comparisons.
+// Adds descriptions: sentences with adjectives after the verb or before the noun, and comparisons.
 #include <array>
 #include <string>
 

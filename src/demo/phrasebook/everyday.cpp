@@ -9,7 +9,7 @@
 namespace regard::demo::phrases {
 namespace {
 
-// Add the forms of one subject and one adjective, such as "It is good" and "Was this new?"
+// Add sentences with one subject and one adjective, such as "It is good" and "Was this new?"
 void write_quality(Book& book, const NounPhrase& what, const Adjective& how, unsigned share) {
   const std::string so = inflect(how.hindi, what.agreement), was = was_then(what.agreement);
   const std::string now = is_now(what.agreement), name = what.english;

@@ -1,4 +1,4 @@
-// Fixed phrases, not made from templates.
+// Adds fixed phrases, which are not made from templates.
 #include <array>
 
 #include "demo/phrasebook/book.h"

@@ -25,7 +25,7 @@ bool ends_in_vowel(std::string_view stem) {
 struct Irregular {
   std::string_view stem;
   std::array<std::string_view, 4> perfective;
-  std::array<std::string_view, 3> future;  // third singular, plural, first singular
+  std::array<std::string_view, 3> future;  // third person singular and plural, first person singular
   std::string_view familiar, polite;
 };
 constexpr std::array kIrregular{
@@ -38,9 +38,9 @@ constexpr std::array kIrregular{
     Irregular{"छू", {"छुआ", "छुए", "छुई", "छुईं"}, {"छुए", "छुएँ", "छुऊँ"}, "छुओ", "छुइए"},
 };
 
-// The parts of a compound verb (खोल दे, जुट जा), of which only the last word inflects.
+// A verb, divided before its last word. Only the last word of a compound verb (खोल दे, जुट जा) inflects.
 struct Split {
-  std::string before;  // including the space
+  std::string before;  // the words before the last one, with a space at the end; empty for a single word
   std::string_view last;
 };
 Split split_last(std::string_view text) {

@@ -1,4 +1,4 @@
-// Names and greetings.
+// Adds greetings, and sentences with names.
 #include <string>
 
 #include "demo/phrasebook/book.h"

@@ -1,4 +1,4 @@
-// Idioms about people, and the same words used literally.
+// Adds idioms about people, and sentences that use the same words literally.
 #include <array>
 #include <string>
 
@@ -18,7 +18,7 @@ constexpr Object none = Object::none, m = Object::masculine, f = Object::feminin
 struct Saying {
   Action action;
   PhraseKind kind;
-  bool continuous;  // include the continuous: "is spilling the beans"
+  bool continuous;  // also add the continuous form, such as "is spilling the beans"
   const char* light = "";  // दे, ले, जा: light verb of the affirmative past and future, omitted in negation
 };
 constexpr std::array kSayings{

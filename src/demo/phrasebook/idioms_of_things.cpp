@@ -1,4 +1,4 @@
-// Idioms about things (the exam was a piece of cake), and the same words used literally.
+// Adds idioms about things ("The exam was a piece of cake"), and sentences that use the same words literally.
 #include <array>
 #include <string>
 

@@ -10,7 +10,7 @@ namespace {
 
 struct Look {
   const char* english;
-  const char *first, *second;  // Hindi adjectives
+  const char *first, *second;  // Hindi translations of the two adjectives
 };
 constexpr std::array kLeaping{Look{"quick brown", "फुर्तीला", "भूरा"}, Look{"quick black", "फुर्तीला", "काला"},
                               Look{"big brown", "बड़ा", "भूरा"}, Look{"small white", "छोटा", "सफ़ेद"}};

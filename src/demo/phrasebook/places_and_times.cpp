@@ -1,4 +1,4 @@
-// Sentences about places, days, hours and numbers, and about both meanings of "bank" (money, river).
+// Adds sentences about places, days, hours and numbers, and about both meanings of "bank" (money, river).
 #include <iterator>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Possessions, needs, likes, knowledge and feelings. In most of these sentences, the Hindi verb agrees with
-// the thing, not with the person.
+// Adds sentences about possessions, needs, likes, knowledge and feelings. In most of them, the Hindi verb
+// agrees with the thing, not with the person.
 #include <array>
 #include <string>
 
@@ -47,7 +47,8 @@ constexpr std::array<const char*, 10> kNumbers{"one", "two",   "three", "four", 
 constexpr std::array<const char*, 10> kHindiNumbers{"एक", "दो",  "तीन", "चार", "पाँच",
                                                     "छह", "सात", "आठ",  "नौ",  "दस"};
 
-std::string with(const Subject& who, const char* postposition) {  // returns text such as मेरे पास
+// Return the person followed by the postposition, such as मेरे पास for "I" and पास.
+std::string with(const Subject& who, const char* postposition) {
   return possessive(who.owner, kMasculine, Case::oblique) + " " + postposition;
 }
 

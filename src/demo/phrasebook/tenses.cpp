@@ -1,4 +1,4 @@
-// Actions: statements, negations, questions and commands in all tenses.
+// Adds sentences about actions: statements, negations, questions and commands in all tenses.
 #include <array>
 
 #include "demo/phrasebook/book.h"
@@ -7,7 +7,7 @@
 namespace regard::demo::phrases {
 namespace {
 
-// A subject and an action, with the parts that the sentences of all tenses share.
+// A subject and an action, with the forms of both that the sentences of several tenses use.
 struct Clause {
   const Subject& who;
   const Action& what;

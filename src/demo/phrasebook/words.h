@@ -8,7 +8,7 @@
 
 namespace regard::demo::phrases {
 
-// A pair in a table: a sentence with its punctuation, a phrase, or an entry of the lexicon.
+// An English–Hindi pair in a table: a sentence with its punctuation, a phrase, or an entry of the lexicon.
 struct Fixed {
   const char* english;
   const char* hindi;
@@ -41,7 +41,8 @@ std::span<const Noun> places();
 std::span<const Noun> nature();  // things that nobody owns: trees, rivers, roads
 std::span<const Noun> works();   // stories, songs, letters
 std::span<const Noun> animals();
-const Noun& thing(std::string_view english);  // returns the noun in these lists; throws internal if none
+// Return the noun with this English name from the lists above. Throws internal if there is none.
+const Noun& thing(std::string_view english);
 
 // A person who can be subject, object or owner, with the English and Hindi forms.
 struct Subject {
@@ -65,7 +66,8 @@ std::span<const Subject> pronouns();
 std::span<const Subject> people();
 // Return the pronouns, followed by the other persons.
 std::span<const Subject> everyone();
-const Subject& someone(std::string_view english);  // returns the person; throws internal if there is none
+// Return the element of everyone() with this English name. Throws internal if there is none.
+const Subject& someone(std::string_view english);
 
 // Gender and number of the object that the verb agrees with in the perfective tenses.
 enum class Object {
@@ -88,7 +90,7 @@ struct Action {
   const char* noun = "";
 };
 
-std::span<const Action> actions();  // actions of people
+std::span<const Action> actions();  // actions of people, such as "read a book"
 
 struct Adjective {
   const char* english;
