@@ -1,4 +1,4 @@
-// One pass over one input: the difference of two logits, and its gradient with respect to the embedding.
+// Compute the difference of two logits in a pass, and its gradient with respect to the embedding.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of elements of the query, key and value vectors in one view, and the same limit for its
-// activations. Each limit corresponds to 0.6 MB of base64.
+// Maximum number of elements in the query, key and value vectors of one view. The activations of a view have
+// the same limit. Each limit corresponds to 0.6 MB of base64.
 constexpr std::size_t kMostNumbers = 120000;
 // Maximum number of elements of the projection matrices in Map::parameters: 0.8 MB of base64.
 constexpr std::size_t kMostParameters = 300000;

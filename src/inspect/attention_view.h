@@ -1,4 +1,4 @@
-// Tokens and attention weights of one pass, prepared for display and for JSON.
+// View: the tokens, attention weights and other values of one pass, prepared for display and for JSON.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct TokenOrigin {
   std::optional<std::string> bytes = {};
 };
 
-// Tokens as displayed.
+// Display texts, flags and vocabulary entries of the tokens of a view.
 struct Tokens {
   std::vector<std::string> source;   // encoder input; empty for a decoder-only model
   std::vector<std::string> target;   // decoder input; empty for an encoder
@@ -39,7 +39,7 @@ struct Tokens {
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
-// A text as one tokenizer divides it. The vectors have one element per token.
+// The tokens into which one tokenizer splits a text. The vectors have one element per token.
 struct TokenizedText {
   std::string name;             // name of the tokenizer, given by the caller
   std::string type;             // type of the tokenizer's model: BPE, WordPiece, Unigram, …
@@ -209,10 +209,10 @@ struct View {
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
   std::optional<SoundView> sound = {};
-  std::optional<Film> film = {};               // attention in all checkpoints of the run
-  std::vector<TokenizedText> tokenizers = {};  // the text as divided by several tokenizers
+  std::optional<Film> film = {};               // attention weights in the checkpoints of a training run
+  std::vector<TokenizedText> tokenizers = {};  // tokens of `text` from several tokenizers
   std::shared_ptr<const View> compared = {};   // view of a second text; may be null
-  // sentence about data that was left out to limit the size; empty if nothing was left out
+  // sentences that name the data omitted to limit the size; empty if nothing is omitted
   std::string left_out;
 
   std::string heading() const;  // returns the text, or "first | second" for a pair

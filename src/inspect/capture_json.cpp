@@ -37,7 +37,8 @@ void add_sentence(std::string& text, const std::string& sentence) {
 // Builds the JSON object of one View.
 class Writer {
  public:
-  // `most_weights` is the limit of Precision::bits8. `order` lists the maps, the most important first.
+  // `most_weights` is the maximum number of attention weights for Precision::bits8. `order` lists the indices
+  // of the maps, the most important first.
   Writer(const View& view, Precision precision, std::int64_t most_weights, std::vector<std::size_t> order)
       : view_(view),
         full_(precision == Precision::full),

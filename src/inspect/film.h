@@ -1,4 +1,4 @@
-// The attention of some heads in all checkpoints of a run ("training film").
+// Attention weights of selected heads in all checkpoints of a training run ("training film").
 #pragma once
 
 #include <cstdint>

@@ -11,15 +11,15 @@
 namespace regard::inspect {
 namespace {
 
-// Return the id that pads ended sequences. In a beam search, pad_token_id 0 means no padding token, as in
-// transformers.
+// Return the id that pads finished sequences: the padding token, else the first end token, else −1. In a beam
+// search, pad_token_id 0 means no padding token, as in transformers.
 std::int64_t fill_of(const infer::SearchOptions& options) {
   const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
   if (padding) return options.pad_token;
   return options.end_tokens.empty() ? -1 : options.end_tokens[0];
 }
 
-// Copy the unmodified prompt, including padding.
+// Copy one row of the prompt unmodified, including its padding.
 void copy_row(const Tensor& ids, std::int64_t row, std::int64_t* to) {
   const std::int64_t length = ids.shape()[1];
   if (ids.dtype() == DType::i64)

@@ -1,5 +1,5 @@
-// Importance of the input tokens for the answer: gradient × input and integrated gradients of the embedding,
-// attention rollout and attention flow.
+// Importance of each input token for a prediction: gradient × input, integrated gradients, attention rollout
+// and attention flow.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace regard::inspect {
 
-// Contribution of each input position of the encoder, or of a decoder-only model, to the answer.
+// Contribution of each input position to the logit difference of an AnswerDifference. The positions are those
+// of the encoder or, in a decoder-only model, of the decoder.
 struct TokenAttribution {
   std::vector<double> gradient_input;  // for each position, Σ over features of gradient × embedding
   // Integrated gradients (Sundararajan et al. 2017) from the baseline to the embedding along a straight

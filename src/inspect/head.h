@@ -17,7 +17,7 @@ using regard::Kind;
 const char* name_of(Kind kind) noexcept;  // returns "encoder", "decoder" or "cross"
 std::optional<Kind> kind_of(std::string_view name) noexcept;
 
-// Layers and heads count from 0.
+// An attention head. Layers and heads are numbered from 0.
 struct Head {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;

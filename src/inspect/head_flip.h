@@ -1,4 +1,4 @@
-// Searches for a set of heads whose ablation changes the model's answer to another one.
+// Search for a small set of heads whose ablation changes the model's answer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct FlipStep {
   double difference = 0;
 };
 struct HeadFlip {
-  double whole = 0;  // logit difference of the unmodified model
+  double whole = 0;  // logit difference without ablation
   std::vector<FlipStep> steps;
   bool flipped = false;  // true if the last difference is 0 or less: the answer has changed
   // Set if `flipped`: heads whose ablation flips the answer, found by reducing the set of `steps`. The answer
@@ -28,7 +28,7 @@ struct HeadFlip {
 struct FlipOptions {
   std::int64_t most = 3;  // maximum number of heads to ablate in the greedy search
   // Path of a state file; empty means none. Sets of heads in the file are not measured again. Throws usage if
-  // the file belongs to another input, model or answer.
+  // the file belongs to another input, model or answer, or to other interventions.
   std::filesystem::path state = {};
   // Interventions of every pass, applied before the ablations. May be null.
   const EditedPass* edits = nullptr;

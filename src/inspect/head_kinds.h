@@ -11,7 +11,7 @@
 
 namespace regard::inspect {
 
-// Means of HeadSummary (head_pattern.h) over the examples.
+// A head and its mean HeadSummary (head_summary.h) over the examples.
 struct HeadKind {
   Head head;
   HeadSummary mean;  // means of the numbers over the examples; `telling` and `caption` are not set

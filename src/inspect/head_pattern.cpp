@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEnoughShare = 0.4, kEnoughSpread = 0.9;
 
-// One map with the labels and special tokens of its rows and columns.
+// Computes the HeadSummary of one map.
 class Summary {
  public:
   Summary(const View& view, const Map& map)

@@ -16,7 +16,7 @@
 namespace regard::inspect {
 namespace {
 
-// Values of one batch without the ablation of the measured head: the outputs of the encoder, of every layer,
+// Values of one batch with only HeadSweepOptions::off ablated: the outputs of the encoder, of every layer,
 // and of the heads of every attention layer.
 struct KnownPass {
   Tensor memory;
@@ -141,8 +141,8 @@ void sort_heads(std::vector<HeadLoss>& heads) {
                    [](const HeadLoss& a, const HeadLoss& b) { return is_larger(a.lost, b.lost); });
 }
 
-// Measure the loss without each head while options.off and the heads of `added` are ablated. Losses that
-// `state` contains are not computed again; new ones are added to it.
+// Measure the loss with each head ablated in addition to options.off and the heads of `added`. Losses that
+// `state` contains are not computed again; new losses are added to `state`.
 HeadSweep sweep_with(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                      HeadSweepOptions options, const std::vector<Head>& added, SweepState& state) {
   const std::string names = text_of(added);

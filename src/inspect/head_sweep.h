@@ -16,7 +16,7 @@ namespace regard::inspect {
 
 struct HeadLoss {
   Head head;
-  double loss = 0;  // mean cross-entropy in nats without the head
+  double loss = 0;  // mean cross-entropy in nats with the head ablated
   double lost = 0;  // `loss` minus HeadSweep::loss or HeadSet::loss
 };
 
@@ -41,9 +41,9 @@ struct HeadSweepOptions {
   std::function<bool(double share)> progress;
 };
 
-// Return the loss of the model without each head. Throws usage if an example has no target or a head does not
-// exist, invalid_input if nothing is predicted in any example, and numeric if the loss without ablation is
-// not finite.
+// Return the loss with each head ablated, one head at a time. Throws usage if an example has no target or a
+// head does not exist, invalid_input if nothing is predicted in any example, and numeric if the loss without
+// ablation is not finite.
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 

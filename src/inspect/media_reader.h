@@ -20,7 +20,7 @@ struct MediaInput {
   // Name of each position of the encoder: "[CLS]", "0,3" (row and column of a patch) or "1.24 s". If empty,
   // position_names() are used.
   std::vector<std::string> places = {};
-  bool cut = false;  // true if the end of the sound was left out
+  bool cut = false;  // true if the sound was truncated to a maximum length
 };
 
 // One image or sound of a data set.

@@ -63,11 +63,11 @@ class PaddedSide {
   RaggedBuffer shape_;
 };
 
-// Inputs of a forward pass that are given as named tensors.
+// The inputs of the encoder and the decoder for one forward pass, read from named tensors.
 struct PassSides {
   std::optional<PaddedSide> source, target;  // inputs of the encoder and the decoder; unset if absent
 
-  // Return the side whose tokens are the rows of the model's output.
+  // Return `target` if there is a decoder, else `source`. Its tokens are the rows of the model's output.
   const PaddedSide& main() const { return target ? *target : *source; }
 
   // Throws invalid_input for invalid shapes or values.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one pass
 
 // Runs the passes of one sweep. First, the vectors of all texts and images are computed with only the heads
-// of `off` ablated. For another head, only the vectors of its encoder are computed again.
+// of PairSweepOptions::off ablated. To measure a head, only the vectors of its encoder are computed again.
 class PairPasses {
  public:
   PairPasses(const infer::LoadedModel& loaded, ThreadPool& pool, const std::vector<ImageTextPair>& pairs,

@@ -1,5 +1,5 @@
-// Importance of each head of a model with two encoders (CLIP, SigLIP). It is measured by the contrastive loss
-// on pairs of images and texts with the head's output set to zero.
+// Importance of each head of a model with two encoders (CLIP, SigLIP): the contrastive loss on image–text
+// pairs with the head's output set to zero.
 #pragma once
 
 #include <string>
@@ -25,9 +25,9 @@ std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, co
 
 struct TowerHead {
   std::string name;       // name of the head, such as "vision.encoder.0.1"
-  double loss = 0;        // loss without the head
+  double loss = 0;        // loss with the head ablated
   double lost = 0;        // `loss` minus PairSweep::loss
-  HeadSummary mean = {};  // mean pattern of the head over the pairs
+  HeadSummary mean = {};  // mean HeadSummary of the head over the pairs
 };
 
 struct PairSweep {
@@ -43,8 +43,9 @@ struct PairSweepOptions {
   std::function<bool(double)> progress = {};  // see HeadSweepOptions::progress
 };
 
-// Measure the loss without each head. The loss is the contrastive loss of training, computed over all pairs
-// in one batch. Throws usage for a head that does not exist, and numeric if the loss is not finite.
+// Measure the loss with each head ablated, one head at a time. The loss is the contrastive loss used in
+// training, over all pairs in one batch. Throws usage for a head that does not exist, and numeric if the loss
+// is not finite.
 PairSweep sweep_pairs(const infer::LoadedModel& loaded, ThreadPool& pool,
                       const std::vector<ImageTextPair>& pairs, const PairSweepOptions& options);
 

@@ -62,13 +62,13 @@ struct PatchOptions {
 };
 
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
-// the residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
-// position or a token that does not exist, and models whose logits do not have these positions.
+// the residual after each layer at each position. Throws usage if the two inputs have different lengths, and
+// the errors of answer_difference() (answer_pass.h).
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
                              const PatchOptions& options = {});
 
-// Return texts that identify the answer and the content of the input, for state files.
+// text_of() and hash_of() return texts that identify the answer and the input in a state file.
 std::string text_of(const AnswerDifference& answer);
 std::string hash_of(const PassInput& input);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kTile = 272, kTileGap = 16, kTileTitle = 24, kBorder = 16;
 constexpr std::size_t kTilesInRow = 4;
-constexpr std::int64_t kLongestShown = 224;  // maximum side length in pixels
-constexpr double kDarkest = 0.85;            // opacity of the darkening over a patch of weight 0
+constexpr std::int64_t kLongestShown = 224;  // maximum side length of a displayed image in pixels
+constexpr double kDarkest = 0.85;            // opacity of the overlay on a patch with weight 0
 
 std::size_t patches_of(const InputSpec& spec) {
   return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);

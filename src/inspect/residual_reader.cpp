@@ -176,7 +176,7 @@ struct Components {
   }
 };
 
-// One pass: its values at the probe points, and the output of each of its heads.
+// The values of one pass at the probe points, and the output of each head.
 struct HeadedPass {
   const ModelPoints& points;
   const PointCapture& values;

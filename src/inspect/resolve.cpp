@@ -78,8 +78,8 @@ class Resolver {
         .expected(fmt::format("text.{0} or vision.{0}", site.text));
   }
 
-  // If the head is given without a kind of attention, set the model's only kind. Throws usage if the model
-  // has several kinds.
+  // If the site names a head without a kind of attention, set the kind to the only one that the model has.
+  // Throws usage if the model has several kinds.
   void set_kind(Site& site) const {
     std::string_view place = site.text;
     take_tower(place);
@@ -96,7 +96,7 @@ class Resolver {
     if (!kinds.empty()) site.head->kind = *kinds.begin();
   }
 
-  // Throw usage for values of a text in the image encoder, and for values of an image in the text encoder.
+  // Throw usage if a text provides values for the image encoder, or an image for the text encoder.
   static void require_tower(const Intervention& one) {
     const bool file = !one.other.file.empty() || !one.files.empty();
     if (!file && !one.other.given() && one.texts.empty()) return;

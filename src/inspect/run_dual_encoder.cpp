@@ -53,7 +53,7 @@ class DualRun {
     options.capture.clear();
     for (const char* part : {"last_hidden_state", "hidden_states", "attentions"})
       if (is_selected(options_.capture, prefix + part, part)) options.capture.insert(part);
-    for (const std::string& name : options_.capture)  // add outputs of single layers
+    for (const std::string& name : options_.capture)  // add outputs selected by full name
       if (name.starts_with(prefix)) options.capture.insert(name.substr(prefix.size()));
     options.capture.erase("pooler_output");
     if (options.capture.empty()) return;

@@ -21,7 +21,7 @@ const Names& inputs_of_models() {
   return names;
 }
 
-// Names of outputs and of groups of outputs that are not followed by a layer number.
+// Names of outputs, and of groups of outputs, that have no layer number.
 const Names& outputs_of_models() {
   static const Names names{"all",
                            "last_hidden_state",

@@ -16,10 +16,11 @@ constexpr std::int64_t kMostSoundWeights = std::int64_t{1} << 27;
 // averaged into at most 600 columns, and the values are scaled so that the smallest is 0 and the largest 1.
 Spectrogram display_spectrogram(const Tensor& frames, double frame_seconds, double seconds);
 
-// Limit the attention weights of one pass over `input` to `numbers`. `written` is the number of tokens that
-// an encoder–decoder generates. If `selection` names no kinds, layers or heads, exclude the encoder's
-// attention (encoder–decoders) or the first layers (other models). Return a sentence about the excluded
-// attention, or "" if nothing is excluded. Throws invalid_input if there are still too many weights.
+// Restrict `selection` so that one pass over `input` stores at most `numbers` attention weights. `written` is
+// the number of tokens that an encoder–decoder generates. If `selection` names no kinds, layers or heads,
+// exclude the encoder's attention (encoder–decoders) or the first layers (other models). Return a sentence
+// about the excluded attention, or "" if nothing is excluded. Throws invalid_input if there are still too
+// many weights.
 std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& input, std::int64_t written,
                           std::int64_t numbers, Selection& selection);
 

@@ -1,4 +1,4 @@
-// Data and functions that all studies of a request share: the model, the examples, and the measured answer.
+// StudyContext: base class of the studies, with the model, the request, and functions that all studies use.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,7 @@ class StudyContext {
 
   // Throw usage if the study does not apply to this kind of model or input.
   void require_fit() const;
-  // Convert the request's interventions, which then apply to every later pass. Throws the errors of
-  // resolve().
+  // Resolve the request's interventions, and apply them in every later pass. Throws the errors of resolve().
   void read_interventions();
   // Add the interventions and EditedPass::warnings() to the table.
   void add_interventions(StudyTable& table) const;
@@ -44,7 +43,7 @@ class StudyContext {
   FileReader file_reader() const;  // returns the reader of the files that interventions name
   bool reads_media() const { return model_.input_spec().kind != InputKind::tokens; }
   std::string token(std::int32_t id) const;
-  // returns the id of a class, or of a text's first token
+  // Return the class named `text` (classifiers), else the first token id of `text` (CTC: the first label).
   std::int32_t answer_id(const std::string& text) const;
   // Return the default position of the answer. Decoder: the last position. Encoder–decoder: the first
   // position with a known prediction. Masked language model: the first mask. Other models: 0.

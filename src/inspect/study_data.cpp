@@ -89,15 +89,15 @@ void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& option
 }
 
 void require_whole(const infer::LoadedModel& loaded, const MediaInput& media, const std::string& target) {
-  // A label belongs to the window that the model reads. A transcript belongs to the whole sound, so the sound
-  // must not be truncated.
+  // Accept a truncated sound only if the model has a fixed input window and the target is not a transcript,
+  // because a transcript describes the whole sound.
   const bool window = loaded.model->input_spec().shape[0] > 0;
   if (media.cut && (!window || (loaded.model->kind() == ModelKind::encoder_decoder && !target.empty())))
     throw input_error("the sound is too long for a study")
         .expected("at most 30 seconds, or the model's window");
 }
 
-// Return an example of an image or sound. The tokens with which a transcript begins are not predicted.
+// Return an example of an image or sound. The prompt tokens at the start of a transcript are not predicted.
 StudyExample media_example(const infer::LoadedModel& loaded, ThreadPool& pool, const MediaInput& media,
                            const std::string& name, const std::string& target,
                            const StudyDataOptions& options) {
@@ -187,7 +187,7 @@ bool lists_images(const std::string& file) {
 
 // Return true if the data for a model with two encoders are images, false if they are texts.
 bool are_images(const data::DataFiles& data) {
-  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options for image tables only
+  if (!data.columns.empty() || data.header || data.highest > 0) return true;  // options of image tables
   const std::string& first = data.files.at(0);
   if (first == "-") return false;
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// Examples of a study: lines of a file, or images or sounds, as inputs of the model, with the expected
+// Reads the examples of a study (texts, images or sounds) as inputs of the model, with the expected
 // predictions.
 #pragma once
 
@@ -32,7 +32,7 @@ struct StudyExample {
 struct StudyDataOptions {
   std::int64_t most_examples = 0;  // maximum number of examples; 0 means all
   // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
-  // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
+  // in the text). Throws invalid_input if an example lacks this text. If empty, predict all positions.
   std::string answer;
   bool labels = true;                  // if false, the labels of an encoder are not read
   BetweenPasses between = {};          // called while a target is generated; see BetweenPasses

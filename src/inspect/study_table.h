@@ -1,4 +1,4 @@
-// The result of a study as a table: on the terminal, as CSV, JSON and SVG.
+// StudyTable: the result of a study, and its output as a terminal table, CSV, JSON and SVG.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace regard::inspect {
 
-// An empty text in a column of numbers means that there is no number.
+// In a column of numbers, an empty text is a missing value.
 using StudyCell = std::variant<std::string, double>;
 
 struct StudyTable {
   // `study`: name of the study, such as "heads". `title`: one line with the measured quantity and its units
   std::string study, title;
-  std::vector<std::string> columns;  // names of the columns; the leading text columns name the row
+  std::vector<std::string> columns;  // column names; the first columns, which are text, identify the row
   std::vector<std::vector<StudyCell>> rows;
   std::vector<std::string> notes;             // remarks about the numbers, one sentence each
   std::vector<InterventionWarning> warnings;  // EditedPass::warnings() of the study's interventions

@@ -26,8 +26,8 @@ struct StudyRequest {
 // Return the names of all studies, which are the values of StudyRequest::view.
 std::vector<std::string> study_views();
 
-// Return the message of the error for a view that needs a setting of StudyRequest. The command adds the name
-// of its option.
+// Return the error message for a view whose required setting (a field of StudyRequest) is empty. The command
+// line adds a remedy that names the option.
 std::string needs_setting(const std::string& view, const std::string& setting);
 
 // Run the study request.view and return its table. `media` reads images and sounds. progress(share) is called

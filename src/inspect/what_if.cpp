@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidate tokens of a generation step
 constexpr std::size_t kMostChanges = 8;       // maximum number of changed heads listed for an ablated head
-constexpr std::size_t kMostMaps = 3;          // maximum number of changed heads with attention weights
+constexpr std::size_t kMostMaps = 3;          // maximum number of changed heads whose weights are stored
 constexpr double kLeastChange = 1e-6;
 
 // Return the mean decrease of the log-probability of the generated tokens. The last token of a decoder is not

@@ -1,5 +1,5 @@
-// Changes of the results if one head is ablated, computed for each of the heads with the highest scores
-// (HeadSummary::telling). A page that cannot run a model displays these changes.
+// Effect of ablating a single head on the results of a pass, for each of the heads with the highest scores
+// (HeadSummary::telling). The HTML page displays these effects, because it cannot run the model.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct WhatIfOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// Maximum total number of source and target tokens.
+// Maximum number of source and target tokens together for which add_what_if() runs.
 constexpr std::int64_t kMostWhatIfTokens = 96;
 
 // Set view.what_if of a view made by attend(request): for each head, run one more pass over the same tokens

@@ -43,7 +43,7 @@ text::Offsets find_word(std::u32string_view text, std::u32string_view word) {
   return {};
 }
 
-// The token ids of one sentence, and the range of the word's tokens.
+// The token ids of one sentence, and the indices of the word's tokens.
 struct Located {
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> rows;

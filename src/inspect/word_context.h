@@ -1,4 +1,4 @@
-// One word in several sentences: its vector at every layer, and how similar these vectors are.
+// Compare the vectors of one word in several sentences, at every layer of the model.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct ContextSentence {
   std::string sense;  // sense of the word in this sentence; may be empty
 };
 
-// An occurrence of the word: the first in its sentence.
+// The first occurrence of the word in a sentence.
 struct WordPlace {
   std::size_t sentence = 0;         // index of the sentence, from 0
   std::vector<std::string> tokens;  // tokens of the word, for display
 };
 
-// The vectors of one layer, and statistics of them.
+// The word's vectors at one layer, one per occurrence, with their cosine similarities and other statistics.
 struct ContextLayer {
   // Name of the layer: "static" (token embedding table), "input" (input of the first layer, with positions),
   // "layer 0", …, or "output" (after the final norm).
@@ -43,7 +43,7 @@ struct WordContext {
   std::string model, word;
   bool has_senses = false;
   std::vector<ContextSentence> sentences;
-  std::vector<WordPlace> places;  // the occurrence in each sentence
+  std::vector<WordPlace> places;  // first occurrence of the word in each sentence
   std::vector<ContextLayer> layers;
 };
 

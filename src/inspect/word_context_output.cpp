@@ -1,4 +1,4 @@
-// A WordContext as JSON and as SVG.
+// Convert a WordContext to JSON and to SVG.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@
 
 namespace regard::models {
 
-// The embedding of images, with patches in row-major order:
+// Configuration of the patch embedding of images, with patches in row-major order:
 //   x = norm([special tokens, projection(patches)] + positions)
 // InputEmbeddingConfig::norm is the name of the norm; empty if there is no norm.
 struct PatchConfig {
@@ -51,9 +51,9 @@ struct PatchConfig {
   std::int64_t tokens() const { return std::ssize(specials) + rows() * columns(); }
 };
 
-// The first layers of models that read features or samples [frames, bins] instead of ids:
+// Configuration of the first layers of audio models, which read features or samples [frames, bins]:
 //   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
-// A norm, projection or position table with an empty name is omitted, and so is an absent position_layer.
+// A norm, projection or position table with an empty name is omitted. position_layer is optional.
 struct FrontConfig {
   std::int64_t frames = 0;  // number of input frames; 0 means any number
   std::int64_t bins = 1;
@@ -68,9 +68,9 @@ struct FrontConfig {
   nn::NormConfig norm_config;  // settings of projection_norm and norm
 };
 
-// The embedding, which converts ids to the first layer's input:
+// Configuration of the embedding, which converts ids to the input of the first layer:
 //   x = project(norm(factor · tokens[id] + positions[position + first_position] + types[type]))
-// An empty name means that there is no such weight.
+// A table, norm or projection with an empty name is omitted.
 struct InputEmbeddingConfig {
   // name of the token table [vocabulary, size]; tables with the same name share one weight
   std::string tokens;
@@ -106,7 +106,7 @@ struct StackConfig {
   // function that changes `block` for each layer; may be empty
   std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;
   std::optional<nn::RotaryConfig> rotary;
-  std::optional<nn::RelativeBiasConfig> relative_bias;  // table of relative positions that all layers share
+  std::optional<nn::RelativeBiasConfig> relative_bias;  // relative position biases, shared by all layers
   std::string norm;                                     // name of the norm after the last layer
   nn::NormConfig norm_config;
   float output_dropout = 0.0f;  // dropout after the final norm
@@ -118,7 +118,7 @@ struct StackConfig {
   std::string layer_weights;
 };
 
-// A linear layer of a head: norm(activation(W x + b)).
+// A dense layer of an output head: a linear layer, followed by an activation and a norm.
 struct DenseConfig {
   std::string name;
   std::int64_t out = 0;
@@ -128,8 +128,8 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// The head selects rows, then applies the norm, the dense layers and the output projection. A projection with
-// the name of a token table is tied to that table.
+// Configuration of the output head, which selects rows, then applies the norm, the dense layers and the
+// output projection. A projection with the name of a token table is tied to that table.
 struct HeadConfig {
   // Rows of each sequence that the head reads. first_two: the mean of the first two rows. mean: the mean of
   // all rows.

@@ -8,7 +8,7 @@
 
 namespace regard::models {
 
-// Throw usage unless `memory` contains one ragged sequence for each of the decoder's `sequences`.
+// Throw usage unless `memory` contains the encoder's output for exactly `sequences` sequences.
 void check_memory(const Memory* memory, std::int64_t sequences);
 
 }  // namespace regard::models

@@ -8,8 +8,8 @@
 namespace regard::models {
 namespace {
 
-// Return the name without the prefix that files may omit. An older ending in NameRules::endings is replaced
-// by the newer one.
+// Return `name` without a prefix that files may omit (NameRules::prefixes), and with the current ending in
+// place of an older one (NameRules::endings).
 std::string canonical(std::string name, const NameRules& rules) {
   for (const std::string& prefix : rules.prefixes)
     if (!prefix.empty() && name.starts_with(prefix)) {

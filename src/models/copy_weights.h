@@ -9,9 +9,9 @@
 
 namespace regard::models {
 
-// Copy the weights of `from` (f32) to the weights of `model` with the same name, according to NameRules, and
-// the same shape. If `except` is not empty, skip weights whose name without prefix begins with `except`.
-// Return the names of the weights of `model` that are not set.
+// Copy the weights of `from` (f32) to `model`. Two weights match if they have the same shape and, after their
+// models' NameRules are applied, the same name. If `except` is not empty, skip weights whose name without
+// prefix begins with `except`. Return the names of the weights of `model` that are not set.
 std::vector<std::string> copy_weights(Network& from, Network& model, const std::string& except = "");
 
 }  // namespace regard::models

@@ -13,7 +13,7 @@
 
 namespace regard::models {
 
-// The token of a text that the head of the text encoder reads.
+// Selects the token whose hidden state the text encoder's head reads.
 enum class TextRow {
   largest_id,  // the first token with the largest id
   first_end,   // the first end token; the first token if there is none
@@ -92,7 +92,7 @@ class DualEncoder : public Network {
   std::unique_ptr<Parameter> scale_, bias_;  // scale and bias of the logits; bias_ may be null
 };
 
-// Return the model as a dual encoder, or null if it is another network.
+// Return `model` as a DualEncoder, or null if it is another kind of network.
 DualEncoder* dual_encoder_of(Network& model);
 
 }  // namespace regard::models

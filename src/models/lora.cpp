@@ -31,14 +31,15 @@ std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// Convert the adapter's name of a weight that is stored in full, not as an update, to the base model's name.
+// Remove PEFT's wrapper from the name of a weight that the adapter stores in full. The result is the weight's
+// name in the base model.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");
   return name;
 }
 
-// Return the name without the prefix that files may omit.
+// Return `name` without a prefix that files may omit (NameRules::prefixes).
 std::string short_name(const std::string& name, const NameRules& rules) {
   for (const std::string& prefix : rules.prefixes)
     if (!prefix.empty() && name.starts_with(prefix)) return name.substr(prefix.size());
@@ -171,7 +172,8 @@ void Lora::add_biases_and_modules() {
       add_whole(*parameters[i], adapted.contains(module) ? module + kBaseLayer + "bias" : names[i]);
 }
 
-// Add new updates to the modules that the targets name in this style. Return false if there are none.
+// Add a new update to each module whose name in `style` is one of the adapter's targets. Return false if no
+// module matches.
 bool Lora::add_updates(NameStyle style, std::uint64_t seed) {
   style_ = style;
   const std::vector<Parameter*> parameters = model_->parameters();

@@ -26,8 +26,8 @@ void compute_in_bf16(Network& model);
 // Set the key "quantization_config" if `int8` is true, otherwise remove it. Return true if the config has
 // changed.
 bool set_quantization(Json& config, bool int8);
-// Return true if "quantization_config" declares int8 weights in the format of this file. Model families
-// reject other methods of quantisation.
+// Return true if "quantization_config" declares int8 weights in the format described at the top of this
+// header. Model families reject other methods of quantisation.
 bool is_quantized(const Json& config);
 
 }  // namespace regard::models

@@ -61,7 +61,7 @@ class SearchDecoder {
   std::unique_ptr<nn::Recurrent> first_,
       // for additive attention, first_ is layer 0 and upper_ the other layers; otherwise upper_ is null
       upper_;
-  // layers of the equations in the comment of this class; null if unused
+  // linear layers of the equations above this class; null if the kind of attention does not use them
   std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;
   std::unique_ptr<Parameter> score_;  // the vector v; additive attention only
 };

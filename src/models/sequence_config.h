@@ -16,13 +16,13 @@
 
 namespace regard::models {
 
-// The values of config.json.
+// Configuration of a network without self-attention, read from config.json.
 struct SequenceConfig {
   enum class Pooling : std::uint8_t { last, mean, max };  // pooling of the states for classification
   enum class Attention : std::uint8_t { none, additive, multiplicative };
 
   std::string family;           // model_type without "regard-"
-  std::int64_t vocabulary = 0;  // size of the vocabulary of the output side
+  std::int64_t vocabulary = 0;  // vocabulary size (rnn-search: of the target)
   std::int64_t source_vocabulary = 0;
   std::int64_t embedding = 0, hidden = 0;  // numbers of features; `hidden` includes both directions
   std::int64_t layers = 1, encoder_layers = 1;
@@ -41,10 +41,10 @@ struct SequenceConfig {
   bool is_recurrent() const { return family == "rnn" || family == "lstm" || family == "gru"; }
 };
 
-// Initial weights of projections, and of an embedding that is shared with the output.
+// Initialisation of projections, and of an embedding that is tied to the output projection.
 inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
-std::vector<std::string> sequence_types();  // model_type of every network in this file
+std::vector<std::string> sequence_types();  // returns the supported values of model_type
 // Return true if `model_type` is one of sequence_types().
 bool is_sequence_type(const std::string& model_type);
 // Return the prefix of a model_type's classes in "architectures", such as "Lstm" for regard-lstm, or "" for

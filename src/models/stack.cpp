@@ -187,7 +187,7 @@ Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Ca
     cross.mask = memory->attended;
     cross.mask_sequence_stride = memory->shape.offsets[1];
   }
-  std::span<Var> states;  // the states of the learned sum
+  std::span<Var> states;  // embedding and layer outputs for the learned sum
   if (layer_weights_) {
     states = tape.arena().array<Var>(blocks_.size() + 1);
     states[0] = x;

@@ -67,7 +67,7 @@ class Stack {
   std::unique_ptr<nn::RelativeBias> relative_bias_;
   std::vector<std::unique_ptr<nn::Block>> blocks_;
   std::unique_ptr<nn::Norm> norm_;
-  bool sums_normed_ = false;                  // the last state of the sum is after the final norm
+  bool sums_normed_ = false;                  // true if the learned sum uses the output of the final norm
   std::unique_ptr<Parameter> layer_weights_;  // StackConfig::layer_weights; may be null
 };
 

@@ -17,7 +17,7 @@ inline constexpr const char* kTransformerType = "regard-transformer";
 // key.
 struct TransformerConfig {
   std::string kind = "encoder-decoder";  // kind of model: encoder-decoder, decoder or encoder
-  std::int64_t vocabulary = 0;           // vocabulary size of the output side; required
+  std::int64_t vocabulary = 0;           // vocabulary size (encoder–decoders: of the target); required
   // source vocabulary size of encoder–decoders; 0 means the same as vocabulary
   std::int64_t source_vocabulary = 0;
   std::int64_t encoder_layers = 6;  // number of encoder layers, for encoder–decoders

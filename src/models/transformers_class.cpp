@@ -113,7 +113,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
   json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
   json["is_encoder_decoder"] = true;
   json["decoder_start_token_id"] = id(c.decoder_start_token_id);
-  json["forced_eos_token_id"] = nullptr;  // the default of the class forces an end token
+  json["forced_eos_token_id"] = nullptr;  // the default of these classes forces an end token
   if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
   return json;
 }

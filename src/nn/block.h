@@ -31,7 +31,7 @@ struct BlockConfig {
   FeedForwardConfig feed_forward;
   std::optional<FeedForwardConfig> adapter;  // a small feed-forward layer after `feed_forward`, as in MMS
   NormConfig norm;
-  NormNames self_norm, cross_norm, feed_forward_norm, adapter_norm;  // names under the layer's prefix
+  NormNames self_norm, cross_norm, feed_forward_norm, adapter_norm;  // names without the layer's prefix
   float dropout = 0.0f;  // dropout of each branch except the adapter's, before the residual sum
 };
 

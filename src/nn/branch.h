@@ -13,7 +13,7 @@ namespace regard::nn {
 
 struct BranchEnd {
   Var residual = nullptr;         // may be null
-  const Ragged* shape = nullptr;  // the batch; determines the dropout draws
+  const Ragged* shape = nullptr;  // shape of the batch, on which the dropout mask depends
   ops::DropoutOptions dropout;
   // prefix of probe points; POINT.output is the branch after its norm, before dropout
   std::string_view point;
@@ -24,8 +24,8 @@ struct BranchEnd {
 // active dropout, and no probe that requests or may replace the branch's output.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// end_branch_of() is end_branch() with any last layer: last(residual) returns the output of the layer, plus
-// the residual if it is not null.
+// end_branch_of() does the same as end_branch() for any last layer: last(residual) returns the layer's
+// output, plus the residual if it is not null. sums_in_last_layer() and after_last_layer() are its steps.
 bool sums_in_last_layer(Tape& tape, const BranchEnd& end);
 Var after_last_layer(Tape& tape, Var branch, const BranchEnd& end);
 template <class Last>

@@ -1,4 +1,4 @@
-// Collects the parameters of the parts of a module.
+// Collect the parameters of a module from its layers.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace regard::nn {
 
-// Append the parameters of the parts, in this order. A part is a pointer or an optional value, which may be
-// empty.
+// Append the parameters of each of `parts`, in the order of the arguments. A part is a pointer or an
+// optional, which may be empty.
 template <class... Parts>
 void collect_parts(std::vector<Parameter*>& parameters, const Parts&... parts) {
   ((parts ? parts->collect(parameters) : void()), ...);

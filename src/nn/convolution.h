@@ -1,4 +1,4 @@
-// A layer of 1-D convolution over the frames of each sequence, with its norm and activation.
+// A 1-D convolution layer over the frames of each sequence, with an optional norm and activation.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ struct FeedForwardConfig {
   float dropout = 0.0f;     // dropout after the activation
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
-  std::string up = "up", gate = "gate", down = "down";  // names under the layer's prefix
+  std::string up = "up", gate = "gate", down = "down";  // names without the layer's prefix
 };
 
 class FeedForward {

@@ -9,9 +9,9 @@
 namespace regard::nn {
 namespace {
 
-// Return W for the output features [first, first + count) of the layer, from the product of the identity
-// matrix and the layer. This works for every number format and packing of the weight, and includes low-rank
-// updates.
+// Return the weight [in, count] of the layer's output features [first, first + count), computed by applying
+// the layer to the identity matrix. This works for every number format and packing of the weight, and
+// includes low-rank updates.
 Tensor product_with_identity(Tape& tape, const Linear& layer, std::int64_t first, std::int64_t count) {
   const std::int64_t in = layer.in();
   Tensor identity = Tensor::zeros({in, in});
@@ -24,7 +24,7 @@ Tensor product_with_identity(Tape& tape, const Linear& layer, std::int64_t first
   return weight;
 }
 
-// Return the parameters that compute the output features [first, first + count) of the layer.
+// Return the weight and bias of the layer's output features [first, first + count).
 Projection features(ThreadPool& pool, const Linear& layer, std::int64_t first, std::int64_t count) {
   Arena arena;
   Tape tape(pool, arena);

@@ -1,4 +1,4 @@
-// The parameters of a MultiHeadAttention by head, for a probe that requests them.
+// Reports the parameters of each attention head to a probe that requests them.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace regard::nn {
 
-// The linear layers of one attention.
+// The linear layers of a MultiHeadAttention.
 struct AttentionLayers {
   // cross-attention: queries of all heads; self-attention: queries, then keys, then values of all heads
   const Linear* query;

@@ -45,12 +45,12 @@ class Linear {
   // Return true if x may be stored as bf16 (ops/bf16_store.h). Low-rank updates read x as f32.
   bool reads_bf16() const { return weight_->updates.empty(); }
 
-  // Return the weight and the bias (or null), for an operation that includes this layer. Like forward(),
-  // discard packed weights if the tape records.
+  // The layer's weight and its bias (null if there is none), for an operation that computes the layer itself.
   struct Variables {
     Var weight, bias;
     bool transposed;
   };
+  // Like forward(), discard packed weights if the tape records.
   Variables variables(const Tape& tape) const;
 
   std::int64_t in() const { return in_; }

@@ -14,7 +14,7 @@ namespace regard::nn {
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
-  const std::uint8_t* attended = nullptr;  // tokens that may be attended to (see InputBatch::attended)
+  const std::uint8_t* attended = nullptr;  // attention mask (see InputBatch::attended)
 };
 
 }  // namespace regard::nn

@@ -63,7 +63,7 @@ void MultiHeadAttention::prepare_for_inference(const Preparation& how) {
 
 namespace {
 
-// Return the heads' output if the probe provides it, so that it need not be computed; else null.
+// Return the outputs of all heads if the probe provides them, so that attention is not computed; else null.
 Var known_context(Tape& tape, const std::string& point) {
   ReplacingProbe* replacing = replacing_probe(tape);
   return replacing == nullptr ? nullptr : replacing->replace(tape, point + ".context.skip", nullptr);

@@ -19,7 +19,8 @@
 
 namespace regard::nn {
 
-// A zero in a field of AttentionSpec means the default of that field. Default of head_dim: hidden / heads.
+// Configuration of a MultiHeadAttention. In the fields of AttentionSpec, 0 means the default; the default of
+// head_dim is hidden / heads.
 struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0 means hidden
@@ -35,7 +36,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
-  // Names under the layer's prefix.
+  // Names of the projections, without the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 
   AttentionConfig completed() const;  // returns the configuration with each default replaced by its value
@@ -50,8 +51,8 @@ struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   RotaryPositions* rotary = nullptr;  // rotary positions, for self-attention
 };
 
-// Ablation: return `context` [tokens, heads · size], the output of the heads, with a factor for each head.
-// The factors are ops::Probe::head_scale() of the tape's probe; `point` is the attention's probe point.
+// Ablation: return the outputs of all heads, `context` [tokens, heads · size], with each head's output
+// multiplied by ops::Probe::head_scale() of the tape's probe. `point` is the layer's probe point.
 Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context);
 
 class MultiHeadAttention {
@@ -94,7 +95,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
-  std::unique_ptr<Norm> query_norm_, key_norm_;  // head norms: either both or none is null
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // norms of each head; both are null if there are none
 };
 
 }  // namespace regard::nn

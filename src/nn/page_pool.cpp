@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSegmentFloats = 16 << 20;
 constexpr std::int64_t kFloatsInLine = 16;
-// size in bytes from which large pages are requested
+// minimum size in bytes of a segment for which large pages are requested
 constexpr std::size_t kLargeSegment = std::size_t{4} << 20;
 
 }  // namespace

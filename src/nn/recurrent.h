@@ -24,7 +24,7 @@ struct RecurrentConfig {
   std::int64_t first_layer = 0;
 };
 
-// The states of a stack with only the forward direction, one entry for each layer.
+// The states of a unidirectional stack of recurrent layers. Each span has one element per layer.
 struct RecurrentStates {
   // initial states (see ops::RecurrenceOptions::initial); empty means zeros
   std::span<const Var> initial = {};

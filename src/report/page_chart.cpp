@@ -3,7 +3,8 @@
 namespace regard::report {
 
 const std::string_view kChartScript = R"js("use strict";
-// A line chart. `series`: [{name, colour, dashed, points: [[x, y or null], …], smooth}]. Points are ordered by x.
+// drawChart() draws a line chart of `series`: [{name, colour, dashed, points: [[x, y or null], …], smooth}].
+// The points of a series must be ordered by x.
 const svgNode = (name, attributes, text) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -17,7 +18,7 @@ const shortNumber = value => {
   if (size >= 1000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(4)));
 };
-// Exponential moving average with bias correction; null stays null.
+// Return the exponential moving average of the points' y values, with bias correction. A null y stays null.
 const smoothed = (points, weight) => {
   if (weight === 0) return points;
   let sum = 0, total = 0;

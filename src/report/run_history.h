@@ -19,8 +19,8 @@ struct Point {
   double value = 0;
 };
 
-// The numbers of epochs and seconds at a training step. The report can show either on the horizontal axis,
-// instead of steps.
+// Number of epochs and elapsed seconds at a training step. The report can use either as the horizontal axis
+// instead of the step number.
 struct Progress {
   std::int64_t step = 0;
   double epochs = 0, seconds = 0;
@@ -29,7 +29,7 @@ struct Progress {
 struct RunHistory {
   std::filesystem::path folder = {};
   std::vector<std::pair<std::string, std::string>> settings =
-      {};  // keys ("section.key") and values in TOML, sorted
+      {};  // settings of run.toml, sorted by key: "section.key" and the value as TOML text
   // Curves by name: "loss", "learning_rate", … from training lines; "validation.loss", "validation.bleu", …
   // from validation lines. Each curve is ordered by step.
   std::map<std::string, std::vector<Point>> curves = {};

@@ -124,7 +124,7 @@ StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix) 
   what.shared_tables = false;
   what.pre_norm = type == "mbart";
   what.learned_positions = type != "trocr" || config.flag("use_learned_position_embeddings", true);
-  if (!what.learned_positions) {  // position 0 uses row pad_token_id + 1
+  if (!what.learned_positions) {  // sinusoids: position 0 uses row pad_token_id + 1
     what.sinusoids = nn::SinusoidLayout::closed_halves;
     what.first_position = config.token("pad_token_id", config.size("vocab_size")) + 1;
   }

@@ -50,8 +50,8 @@ HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
                       const std::string& prefix, Architecture& all);
 
-// Return the name rules: an optional model prefix, the older names gamma and beta, and unused position
-// buffers.
+// Return the NameRules of a BERT-like encoder: files may omit `prefix`, may use the older names gamma and
+// beta in norms, and may contain unused buffers of position and type ids.
 NameRules encoder_names(const std::string& prefix);
 
 // Set the weight names of the output projection to the vocabulary, as in transformers; an empty `bias` means

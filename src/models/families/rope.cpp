@@ -7,8 +7,8 @@
 namespace regard::models::families {
 namespace {
 
-// The scaling of rotary positions in a configuration: its key and its value. The value is null if there is no
-// scaling.
+// The configuration key that specifies the scaling of rotary positions, and its value. The value is null if
+// there is no scaling.
 struct Scaling {
   const char* key;
   const Json* values;

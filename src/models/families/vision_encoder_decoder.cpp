@@ -43,7 +43,7 @@ void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architect
                           "the encoder's hidden_size, " + std::to_string(features));
     if (decoder.word("model_type", "") == "trocr")
       cross.memory_hidden = features;
-    else if (features != all.hidden)  // only TrOCR decoders use the key in transformers
+    else if (features != all.hidden)  // in transformers, only TrOCR decoders read this key
       throw decoder.wrong("cross_attention_hidden_size", "the key to be absent")
           .remedy("Remove the key, or use a TrOCR decoder");
   } else if (features != all.hidden) {
