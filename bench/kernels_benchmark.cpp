@@ -154,8 +154,8 @@ void attention_sizes(benchmark::internal::Benchmark* bench) {
 BENCHMARK_CAPTURE(attention, forward, false)->Apply(attention_sizes)->UseRealTime();
 BENCHMARK_CAPTURE(attention, both, true)->Apply(attention_sizes)->UseRealTime();
 
-// Cross-entropy fused with the projection; with `gradient`, both gradients are computed too. One matrix
-// product is counted as the work, or three with gradients.
+// Cross-entropy fused with the projection. If `gradient` is true, the gradients of `hidden` and `weight` are
+// computed too. The reported work is one matrix product, or three with gradients.
 void projected_cross_entropy(benchmark::State& state, bool gradient) {
   const std::int64_t rows = state.range(0), classes = state.range(1), features = state.range(2);
   tensor::Arena values, arena;

@@ -110,7 +110,7 @@ class Client {
       sent += static_cast<std::size_t>(count);
     }
   }
-  // Read until the text is received, and drop the input up to its end.
+  // Read until `text` is received, and discard the received bytes up to the end of `text`.
   void read_until(const std::string& text) {
     std::size_t at = 0;
     while ((at = received_.find(text)) == received_.npos) read_more();

@@ -9,7 +9,7 @@
 int main() {
   using regard::Tensor;
 
-  // Two invented features, whose sums can be checked by hand: (sweetness, roundness).
+  // Vectors of two invented features, sweetness and roundness; the dot products can be checked by hand.
   const Tensor apple = Tensor::of({2, 3}), orange = Tensor::of({4, 6}), phone = Tensor::of({4, 1});
   std::printf("apple · orange = 2·4 + 3·6 = %.0f\n", static_cast<double>(regard::dot(apple, orange)));
   std::printf("apple · phone  = 2·4 + 3·1 = %.0f\n", static_cast<double>(regard::dot(apple, phone)));
@@ -29,7 +29,7 @@ int main() {
                                           0.0F, 0.0F, 0.9F,  //
                                           0.1F, 0.0F, 0.8F,  //
                                           0.3F, 0.9F, 0.0F});
-  const Tensor query = Tensor::of({0.7F, 0.6F, 0.0F});  // "something with apples"
+  const Tensor query = Tensor::of({0.7F, 0.6F, 0.0F});  // the query "something with apples"
   std::printf("query %s\n", regard::vector_text(query, 1).c_str());
   for (const std::int64_t row : regard::most_similar_rows(keys, query, 3)) {
     const Tensor key = keys.slice_rows(row, row + 1).reshape({3});

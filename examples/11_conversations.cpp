@@ -1,4 +1,4 @@
-// 11. Two conversations answered at the same time by one model, each streamed as it is generated.
+// 11. Answer two conversations at the same time with one model, and print each answer as it is generated.
 // Usage: 11_conversations MODEL_FOLDER [TEMPLATE]. The model is a decoder. TEMPLATE names a chat template.
 // Default: the template of the model's folder.
 #include <cstdio>

@@ -108,8 +108,8 @@ static void lstm(double forget_bias, std::uint64_t seed) {
   print("lstm", forget_bias, seed, norms);
 }
 
-// The gradient of the last output of one head over kSteps + 1 tokens, with respect to the token k positions
-// before.
+// Print the norms of the gradient of the last output of one head over kSteps + 1 tokens, with respect to the
+// token k positions before the last token.
 static void attention(std::uint64_t seed) {
   regard::Learner learner;
   const auto x = learner.parameter("x", regard::random_normal({kSteps + 1, kSize}, seed, "x", 0.5F));

@@ -1,6 +1,7 @@
-// 14. Distinguish the idiom "a piece of cake" from the food, with attention without parameters, with random
-// projections and with learned ones. Word vectors are random and fixed; a linear layer reads the output of
-// "cake". One JSON object per line; tools/make_claims.sh collects them for docs/why-attention.md.
+// 14. Distinguish the idiom "a piece of cake" from the food. Compare attention without parameters, with
+// random projections and with learned projections. Word vectors are random and fixed; a linear layer reads
+// the output of "cake". One JSON object per line; tools/make_claims.sh collects them for
+// docs/why-attention.md.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
-// Render a chat template with a conversation that has tools and parts. Errors must be of kind bad_file or
-// usage with the file of the template, or invalid_input, which templates throw by raise_exception().
+// Render a chat template with a conversation that has tool calls and content parts. An error must be of kind
+// bad_file or usage and name the file of the template, or of kind invalid_input, which raise_exception()
+// throws.
 #include "base/json.h"
 #include "target.h"
 #include "text/jinja/render.h"

@@ -1,4 +1,4 @@
-// Parse a config.json, and read its values as every type.
+// Parse a config.json, and read each value as an integer, a number, a boolean and a list of strings.
 #include "base/json.h"
 #include "target.h"
 

@@ -1,5 +1,5 @@
-// Read questions with marked answers, sentences with labels, and images with labels, plain or compressed. The
-// first byte selects the reader.
+// Read SQuAD questions, tagged sentences, or labelled images (a pixel table or IDX files). The files may be
+// compressed. The first byte selects the reader.
 #include "data/labelled_images.h"
 #include "data/squad.h"
 #include "data/tagged.h"

@@ -1,5 +1,5 @@
-// Read Marian's three files. The input holds the models source.spm and target.spm, each preceded by its
-// length in two bytes, then vocab.json.
+// Read the three tokenizer files of a Marian model. The input holds the models source.spm and target.spm,
+// each preceded by its length in two bytes, then vocab.json.
 #include <string>
 
 #include "target.h"

@@ -1,4 +1,4 @@
-// Open a model with real weights and a changed config.json. Run in the repository.
+// Open a model with real weights and a changed config.json. Run in the root folder of the repository.
 // The first byte selects one of the small models in tests/data, and the rest is a JSON merge patch (RFC 7386)
 // of its config. A model that still loads must run.
 #include <vector>

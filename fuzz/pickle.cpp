@@ -1,4 +1,4 @@
-// Read one pickle.
+// Read one file in Python's pickle format.
 #include "formats/pickle.h"
 #include "target.h"
 

@@ -1,11 +1,12 @@
-// Read a tokenizer.json with both readers, compare the results, tokenize a text, and save the tokenizer.
+// Read a tokenizer.json with from_text() and from_json(), compare the results, tokenize a text, and save the
+// tokenizer.
 #include "base/json.h"
 #include "target.h"
 #include "text/tokenizer.h"
 
 namespace {
 
-// Return the tokenizer, or the error.
+// Return the tokenizer as JSON, or the error message.
 template <class Read>
 std::string outcome(const Read& read) {
   try {

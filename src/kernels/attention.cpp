@@ -1,4 +1,4 @@
-// Division of attention into tasks. Results are bit-identical for every division:
+// Divide attention into tasks. Results are bit-identical for every division:
 // - Each sum of a row depends only on the keys of that row.
 // - One task computes the whole gradient of a key.
 // - The contributions to the gradient of a query are added in the order of the key chunks.

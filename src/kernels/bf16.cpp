@@ -1,4 +1,4 @@
-// Selection of the bf16 path, and division of bf16 products into tasks. No division changes the result.
+// Select the bf16 path, and divide bf16 products into tasks. The division does not change the result.
 #include "kernels/bf16.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@ constexpr std::int64_t kBackwardRows = 64;
 // keys per block of the backward pass; a multiple of kBf16Steps and kBf16PanelColumns
 constexpr std::int64_t kBackwardKeys = 960;
 
-// One key/value head of a sequence.
+// Inputs of attention for one key/value head of one sequence.
 struct HeadTask {
   const Attention& problem;
   const Bf16Operands& operands;
@@ -41,7 +41,8 @@ struct HeadTask {
     row.draws = draws;
     row.threshold = dropout->threshold, row.kept = dropout->kept;
   }
-  // Call body(head, queries) for each head of the group and each block of `step` queries.
+  // Call body(head, queries) for each query head that uses this key/value head and each block of `step`
+  // queries.
   template <class Body>
   void for_query_blocks(std::int64_t step, Body&& body) const {
     const std::int64_t group = problem.heads / problem.kv_heads;
@@ -86,7 +87,7 @@ std::int64_t padded_keys(std::int64_t keys) {
 }
 static_assert(kBf16PanelColumns * 2 % kBf16Steps == 0);
 
-// Return the number of elements to allocate for the draws of a row; 0 without dropout.
+// Return the number of elements to allocate for the dropout draws of one row of scores; 0 without dropout.
 std::int64_t draws_of(const Attention& problem, std::int64_t width) {
   return problem.dropout > 0.0f ? round_up(width, kBf16DrawStep) : 0;
 }

@@ -1,5 +1,5 @@
-// Division of the work into units. A unit is a block of queries of one sequence, with all query heads that
-// use the same key/value head.
+// Divide attention over bf16 pages into units of work. A unit is a block of queries of one sequence, with all
+// query heads that use the same key/value head.
 #include "kernels/bf16_paged_attention.h"
 
 #include <algorithm>

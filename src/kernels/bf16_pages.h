@@ -32,7 +32,7 @@ struct Bf16PageShape {
 
 // Rows in f32: keys [count, heads × head_dim] and values [count, heads × value_dim].
 struct Bf16PageRows {
-  const float *key = nullptr, *value = nullptr;  // row 0
+  const float *key = nullptr, *value = nullptr;  // first row of the keys and of the values
   std::int64_t key_stride = 0, value_stride = 0;
   std::int64_t count = 0;
 };

@@ -10,7 +10,7 @@ namespace regard::kernels {
 
 struct DropoutDraw {
   std::uint32_t key0 = 0, key1 = 0;  // key of the Philox generator: fold(RandomKey)
-  // a value is dropped if its draw is below this: the rate in units of 1/65536, rounded
+  // values with a smaller draw are dropped; the rate in units of 1/65536, rounded
   std::uint32_t threshold = 0;
   float kept = 1.0f;  // factor of kept values: 1 / (1 − threshold / 65536)
 

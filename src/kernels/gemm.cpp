@@ -1,4 +1,4 @@
-// Blocking and threads of matrix products. Results are bit-identical for every choice of both. The
+// Divide matrix products into blocks and tasks. Results are bit-identical for every division: the
 // multiply-adds of an element are executed in the order of k, and C keeps the partial sums between blocks of
 // k.
 #include "kernels/gemm.h"

@@ -60,7 +60,7 @@ struct Gemm {
   // Packed B, used instead of b. If its elements have 16 bits or are i8, transpose_a must be false. If they
   // are i8, accumulate must also be false, and the rows of A are quantised first (int8.h).
   const PackedMatrix* packed = nullptr;
-  std::int64_t packed_column = 0;  // B is n columns of `packed` starting at this column
+  std::int64_t packed_column = 0;  // first column of B in `packed`; B has n columns
   float* c = nullptr;              // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
   bool accumulate = false;  // if true, add the product to the value in C

@@ -1,5 +1,5 @@
-// Selection of the int8 path, and division of int8 products into tasks. Neither changes the result, because
-// integer sums are exact.
+// Select the int8 path, and divide int8 products into tasks. The path and the division do not change the
+// result, because integer sums are exact.
 #include "kernels/int8.h"
 
 #include <algorithm>

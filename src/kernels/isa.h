@@ -1,4 +1,4 @@
-// Selection of the kernels' instruction set. src/kernels/simd/ is compiled once per instruction set.
+// Select the instruction set of the kernels. src/kernels/simd/ is compiled once per instruction set.
 #pragma once
 
 #include <span>

@@ -14,8 +14,8 @@ struct PairStep {
   std::int64_t size = 0;           // elements per row
   std::int64_t inputs = 0;         // number of input rows; at most kMaxInputs
   std::int64_t outputs = 0;        // number of output rows; at most kMaxOutputs
-  float* const* input = nullptr;   // [inputs] rows
-  float* const* output = nullptr;  // [outputs] rows
+  float* const* input = nullptr;   // [inputs]: pointers to the input rows
+  float* const* output = nullptr;  // [outputs]: pointers to the output rows
   const float* label = nullptr;    // [outputs]: 1 for positive rows, 0 for negative rows
   float rate = 0;
   float* scratch = nullptr;  // scratch memory of pair_step_scratch(size) floats, aligned to 64 bytes

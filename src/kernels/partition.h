@@ -1,4 +1,4 @@
-// Division of loops over rows and elements into tasks. The division depends only on shapes, never on the
+// Divide loops over rows and elements into tasks. The division depends only on shapes, never on the
 // number of threads.
 #pragma once
 
@@ -31,7 +31,7 @@ void for_elements(ThreadPool& pool, std::int64_t count, Body&& body) {
 }
 
 // Call body(task, worker) for each task: on the threads of the pool if `parallel`, otherwise in order on the
-// calling thread, which is `caller` in the pool.
+// calling thread, whose worker index is `caller`.
 template <class Body>
 void for_tasks(ThreadPool& pool, bool parallel, int caller, std::int64_t tasks, Body&& body) {
   if (parallel && tasks > 1) {

@@ -1,4 +1,5 @@
-// Measurements of the machine's peak rates, for benchmarks: multiply-adds in registers, and reading memory.
+// Loops that benchmarks time to measure the machine's peak rates: fused multiply-adds per second and memory
+// bandwidth.
 #pragma once
 
 #include <cstdint>

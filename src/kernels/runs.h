@@ -1,5 +1,5 @@
-// Work distribution over units that are contiguous in memory and read once. Each thread gets a contiguous
-// range; threads that have finished steal from the ranges of the others.
+// Work stealing over units that are contiguous in memory and read once. Each thread gets a contiguous range;
+// a thread that has finished its range takes units from the ranges of other threads.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Stages of a mixed-radix Fourier transform, and logarithms of energies on the mel scale. They are computed
-// in double, on the calling thread. Several independent transforms are computed together, one per lane:
+// Stages of a mixed-radix Fourier transform, and the log-mel spectrogram. Both are computed in double, on the
+// calling thread. Several independent transforms are computed together, one per lane:
 // element i of lane l is at i · kSpectrumLanes + l.
 #pragma once
 
@@ -22,8 +22,9 @@ struct FourierStage {
 };
 void fourier_stage(const FourierStage& stage);
 
-// Energies of real frames. Lane l of the transform contains two frames: 2l as the real part of its input and
-// 2l + 1 as the imaginary part.
+// Arguments of mel_energies(), which computes the log-mel spectrogram from the transforms of real frames.
+// Lane l contains the transform of two frames: 2l as the real part of the input and 2l + 1 as the imaginary
+// part.
 struct MelEnergies {
   std::int64_t size = 0;                               // size of the transform
   const double *real = nullptr, *imaginary = nullptr;  // transform [size, lanes]

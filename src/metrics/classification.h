@@ -19,7 +19,7 @@ struct ClassCounts {
 };
 ClassCounts count_classes(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                           std::int32_t classes);
-// Multi-label classification: predicted and truth are [rows, labels], with elements 0 or 1.
+// Count the labels of multi-label data. `predicted` and `truth` are [rows, labels], with elements 0 or 1.
 ClassCounts count_labels(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
                          std::int32_t labels);
 

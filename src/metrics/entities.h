@@ -1,5 +1,5 @@
-// Entities of labelled sequences and their precision, recall and F1, as seqeval 1.2.2 computes them
-// (Ramshaw and Marcus 1995; the CoNLL-2000 script conlleval).
+// Find the entities in label sequences, and compute precision, recall and F1 of predicted entities, as
+// seqeval 1.2.2 does (Ramshaw and Marcus 1995; the CoNLL-2000 script conlleval).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class EntityScheme {
   iob1,   // I is inside an entity; B begins an entity directly after one of the same type
   ioe1,   // I is inside an entity; E ends an entity directly before one of the same type
   iob2,   // B begins every entity, I continues it ("BIO")
-  ioe2,   // E ends every entity, I precedes it
+  ioe2,   // E is the last label of every entity, I is each earlier label
   iobes,  // B begins, I continues, E ends an entity; S is an entity of one label ("BIOES")
   bilou,  // B begins, I continues, L ends an entity; U is an entity of one label
 };

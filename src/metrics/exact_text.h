@@ -1,4 +1,4 @@
-// Comparison of texts word by word.
+// Exact match of texts, compared word by word.
 #pragma once
 
 #include <span>

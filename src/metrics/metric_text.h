@@ -39,7 +39,7 @@ std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
-// replaces the XML entities &quot; &amp; &lt; &gt;
+// replace the XML entities &quot; &amp; &lt; &gt; with the characters " & < >
 std::u32string without_entities(std::u32string_view text);
 // split a text into words at white space
 std::vector<std::u32string_view> split_words(std::u32string_view text);
@@ -48,7 +48,7 @@ constexpr bool is_ascii_punctuation(char32_t c) noexcept {
 }
 std::u32string_view without_trailing_space(std::u32string_view text);
 
-// Number of occurrences of each n-gram. A unit is a character or the id of a word.
+// Number of occurrences of each n-gram. An n-gram is a string of characters or of word ids.
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 

@@ -38,7 +38,7 @@ Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptio
 
 struct Comparison {
   double first = 0, second = 0;  // scores of the two systems
-  double p = 1;                  // probability of a difference at least this large by chance, two-sided
+  double p = 1;                  // two-sided p-value of the difference between the scores
 };
 // Result of paired bootstrap resampling, which draws samples of lines. Both systems are scored on the same
 // samples.

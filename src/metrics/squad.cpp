@@ -63,9 +63,9 @@ double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std
   return 2 * precision * recall / (precision + recall);
 }
 
-// Return the highest total of `scores`, in percent of the questions, and its threshold, as in
-// find_best_thresh_v2 of squad_metrics. Answers whose no_answer_probability is above the threshold are
-// dropped.
+// Return the highest mean score in percent over all thresholds, and the threshold that achieves it, as
+// find_best_thresh_v2 of squad_metrics does. `scores` has one score per question. An answer whose
+// no_answer_probability is above the threshold counts as "no answer".
 std::pair<double, double> best_threshold(std::span<const AnsweredQuestion> questions,
                                          const std::vector<double>& scores) {
   std::vector<std::size_t> order(questions.size());

@@ -27,8 +27,8 @@ struct TerScore {
   double reference_length = 0;
 };
 
-// Each line uses the reference with the fewest edits. Throws usage if the numbers of lines differ or there
-// are no references.
+// Return the translation edit rate of a text. Each line uses the reference with the fewest edits. Throws
+// usage if the numbers of lines differ or there are no references.
 TerScore corpus_ter(Lines hypotheses, ReferenceSets references, const TerOptions& options = {});
 TerScore sentence_ter(const std::string& hypothesis, Lines references, const TerOptions& options = {});
 

@@ -178,11 +178,11 @@ class ShiftSearch {
     if (!Alignment::any(alignment_.hypothesis_error, start, length)) return;
     if (!Alignment::any(alignment_.reference_error, aim, length)) return;
     const int aligned = alignment_.hypothesis_of[static_cast<std::size_t>(aim)];
-    // the reference word is already aligned with a word of the phrase
+    // reference word `aim` is already aligned with a word of the phrase
     if (start <= aligned && aligned < start + length) return;
     int previous = -1;
     for (int offset = -1; offset < length; ++offset) {
-      const int before = aim + offset;  // the phrase is moved behind this reference word
+      const int before = aim + offset;  // move the phrase behind the word aligned with this reference word
       if (before >= static_cast<int>(reference_.size())) break;
       const int target = before < 0 ? 0 : alignment_.hypothesis_of[static_cast<std::size_t>(before)] + 1;
       if (target == previous) continue;

@@ -22,9 +22,10 @@ struct Errors {
   }
 };
 
-// Words are separated by white space. Case, punctuation and accents count as differences.
+// Compare two texts word by word. Words are separated by white space. Case, punctuation and accents count as
+// differences.
 Errors word_errors(const std::string& output, const std::string& reference);
-// Characters are code points, including spaces. White space at both ends of a text is ignored.
+// Compare two texts by code points, including spaces. White space at both ends of a text is ignored.
 Errors character_errors(const std::string& output, const std::string& reference);
 
 // Return the sums over all pairs (outputs[i], references[i]).

@@ -281,7 +281,8 @@ namespace {
 struct GradientTarget {
   Var variable = nullptr;
   float* data = nullptr;  // [rows, features]
-  // True if `data` is a temporary buffer. Its values are added to the variable's gradient if one is needed.
+  // True if `data` is a temporary buffer. If the variable needs a gradient, the buffer is added to the
+  // gradient.
   bool apart = false;
 };
 

@@ -1,4 +1,4 @@
-// The parameters of one attention layer by head, for inspection.
+// Interfaces for probes that inspect the parameters of attention layers, head by head.
 #pragma once
 
 #include <cstdint>

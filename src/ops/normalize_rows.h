@@ -1,4 +1,4 @@
-// Division of each row by its Euclidean norm, the same as torch.nn.functional.normalize.
+// L2 normalisation of rows, the same as torch.nn.functional.normalize.
 #pragma once
 
 #include "base/namespaces.h"

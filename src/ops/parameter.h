@@ -69,7 +69,7 @@ struct Parameter {
   // layer may pack the weight and then release the numbers.
   struct Held {
     // numbers: the shape of the value; f32, f16 or bf16 as in the file, or i8. scale: [outputs], only for i8;
-    // the numbers of each output are multiplied by its factor.
+    // numbers of output feature i are multiplied by scale[i].
     Tensor numbers, scale;
     DType dtype = DType::f32;  // dtype of the numbers; remains set after they are freed
     // precision of products with the weight; bf16 (kernels/bf16.h) requires numbers in bf16

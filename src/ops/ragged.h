@@ -1,4 +1,4 @@
-// Ragged: the shape of a batch of concatenated sequences without padding. RaggedBuffer builds one.
+// Ragged: the shape of a batch of concatenated sequences without padding. RaggedBuffer builds a Ragged.
 #pragma once
 
 #include <cstdint>

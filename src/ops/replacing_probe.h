@@ -14,7 +14,7 @@ namespace regard::ops {
 
 // The attention weights of one head for one sequence, before they are applied to the values.
 struct ProbedWeights {
-  std::int64_t sequence = 0, head = 0;  // sequence: index of the sequence in the batch of begin()
+  std::int64_t sequence = 0, head = 0;  // sequence: index in the batch passed to begin()
   std::int64_t queries = 0, keys = 0;
   const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
   // attention weights [queries, keys] to be changed; elements where `allowed` is 0 are unused

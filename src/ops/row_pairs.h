@@ -1,4 +1,4 @@
-// Similarity and distance of the rows of two matrices, pair by pair.
+// Dot products and distances between row i of one matrix and row i of another.
 #pragma once
 
 #include "base/namespaces.h"

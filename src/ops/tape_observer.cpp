@@ -42,8 +42,8 @@ bool TapeObserver::is_final(const Parameter& weight) const {
   return std::max(own, block) != kUnused && !unfinished(own) && !unfinished(block);
 }
 
-// The node that is recorded after a segment runs the segment's nodes. If a weight is used within a segment,
-// it is therefore counted as used by that node.
+// If a weight is used within a segment, record the use for the node that follows the segment, because the
+// backward function of this node runs the nodes of the segment.
 void TapeObserver::before_operation(std::initializer_list<Var> inputs, const Tape::Node* last,
                                     bool in_segment) {
   if (!uses_.empty() && !backward_) {

@@ -1,4 +1,4 @@
-// Scaling of rows to length 1, used for embeddings that are compared by cosine similarity.
+// L2 normalisation of rows without a minimum norm, for embeddings that are compared by cosine similarity.
 #pragma once
 
 #include "base/namespaces.h"

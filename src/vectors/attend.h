@@ -1,6 +1,6 @@
 // Attention without parameters over word vectors: softmax(X Xᵀ · scale) X (Vaswani et al. 2017 with Q = K = V
-// = X). The result for a word is a weighted mean of the vectors of the sentence, so the vector of an
-// ambiguous word moves towards its meaning in the sentence.
+// = X). The result for a word is a weighted mean of the vectors of the sentence, so an ambiguous word gets a
+// different vector in each sentence.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct AttendedWord {
   // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Element i is a cosine with the vector of word i of the text before attention. `before` uses this word's
-  // vector before attention, `after` its vector after attention.
+  // Cosines between the vector of this word and the vector of each word of the text before attention.
+  // `before` uses this word's vector before attention, and `after` uses this word's vector after attention.
   std::vector<double> before{}, after{};
   // words of the file that are nearest to the vector before and after attention, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};

@@ -102,7 +102,7 @@ class FasttextReader {
     at_ += static_cast<std::size_t>(rows) * row_bytes;
   }
 
-  // Check that the output matrix is complete, because a missing part means a truncated file. Its values are
+  // Check that the output matrix is complete; otherwise the file is truncated. The values of the matrix are
   // not read.
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // the file contains only vectors

@@ -29,7 +29,7 @@ bool looks_binary(std::string_view line) {
   });
 }
 
-// A file format that users often pass instead of word vectors, with the remedy for the error.
+// A format that is not supported but that users often pass. The error message states its name and remedy.
 struct OtherForm {
   std::string_view magic;
   const char *name, *remedy;

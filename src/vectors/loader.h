@@ -1,5 +1,5 @@
-// State and helper functions that the readers of all formats share. Only files in src/vectors include this
-// header.
+// State and helper functions shared by the readers of all word-vector formats. Only files in src/vectors
+// include this header.
 #pragma once
 
 #include "vectors/word_vectors.h"
@@ -31,7 +31,7 @@ class Loader {
   void read_text();
   void read_binary();
   void read_fasttext();
-  // Returns false if the word was added before.
+  // Add a word. Return false if the word was added before.
   bool add_word(std::string_view word);
   void check_count(std::uint64_t count) const;
   void check_finite_rows();

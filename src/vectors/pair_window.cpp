@@ -165,8 +165,8 @@ void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::s
   spread();
 }
 
-// Train CBOW: the mean of the context words is the input, and the centre word is the target. The whole
-// update is added to each context word.
+// Train CBOW: the mean of the rows of all context words is the input, and the centre word is the target. The
+// whole update is added to each of these rows.
 void PairWindow::cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   rows_.clear();
   for (std::size_t at = begin; at < end; ++at) {

@@ -1,5 +1,5 @@
-// Trains on a range of the corpus on one thread: calls the kernels for each window. Only files in src/vectors
-// include this header.
+// PairWindow: trains word vectors on a range of the corpus on one thread, and calls the kernels for each
+// window. Only files in src/vectors include this header.
 #pragma once
 
 #include <span>

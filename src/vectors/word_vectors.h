@@ -1,4 +1,5 @@
-// Word vectors, one per word, as in published files. Words are byte strings and need not be UTF-8.
+// WordVectors: one vector per word, read from a file of word2vec, fastText or GloVe, or given by the caller.
+// Words are byte strings and need not be UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,8 @@ class WordVectors {
 
   Format format() const noexcept { return format_; }
   const std::string& name() const noexcept { return name_; }
-  std::int64_t duplicates() const noexcept { return duplicates_; }  // number of ignored repetitions
+  // number of repeated words that were ignored
+  std::int64_t duplicates() const noexcept { return duplicates_; }
   bool has_subwords() const noexcept { return subwords_.buckets > 0; }
 
  private:

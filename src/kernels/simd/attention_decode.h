@@ -145,7 +145,7 @@ inline void add_values(Rows rows, const float* weights, Fetcher& ahead, float* o
   hn::Store(sum, d, out);
 }
 
-// State of the online softmax for one query; RunningPanel is the same for a panel.
+// State of the online softmax for one query; RunningPanel holds the state for a panel of queries.
 struct RunningQuery {
   const float* query = nullptr;
   float* out = nullptr;  // [pad(value_dim)], not yet divided by sum

@@ -157,8 +157,8 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// Format of the scores that the softmax reads. Usually these are the products q · k, and log2_factor includes
-// the scale; with a softcap, a bias or a scale ≤ 0, they are complete scores.
+// Format of the scores that the softmax reads. With a softcap, a bias or a scale ≤ 0, the softmax reads
+// complete scores; otherwise it reads the products q · k, and log2_factor includes the scale.
 struct ScoreRule {
   bool complete = false;     // true if finish_scores() applies scale, softcap and bias
   bool added = false;        // true if there is a mask or a bias

@@ -1,4 +1,4 @@
-// The operations of bf16 attention on rows of scores.
+// Row operations of bf16 attention: dropout draws, softmax, attention weights, and gradients of scores.
 #pragma once
 
 #include <limits>

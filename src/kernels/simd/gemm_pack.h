@@ -1,4 +1,4 @@
-// Packing of A and B for the tiles. Values are copied unchanged.
+// Pack the operands A and B for the register tiles. Values are copied unchanged.
 #pragma once
 
 #include <hwy/cache_control.h>

@@ -1,5 +1,5 @@
-// Small matrix products whose rows are scattered in memory. Output rows are processed in blocks, so that each
-// load of an input row is used for several products.
+// The inner loops of word-vector training: small matrix products of rows that are scattered in memory. Output
+// rows are processed in blocks, so that each load of an input row is used for several products.
 #include "kernels/pair_step_table.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/math.h"
@@ -263,7 +263,8 @@ float glove_step(const GloveStep& step) {
   for (std::int64_t at = 0; at <= size; at += lanes) {
     const std::int64_t left = size + 1 - at;
     const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
-    // The gradient of a row is a factor times the other row. For the bias, the gradient is the factor.
+    // The gradient of `word` is factor · context, and the gradient of `context` is factor · word. The
+    // gradient of each bias is the factor.
     const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
     const FloatVector one = hn::Set(d, 1.0f);
     const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));
