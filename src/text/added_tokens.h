@@ -1,4 +1,5 @@
-// Added tokens, with Hugging Face's flags. They are matched in the text before the model runs.
+// The added tokens of a tokenizer, with the flags of Hugging Face's AddedToken. They are matched in the text
+// before pre-tokenization.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
-  // Return true if `text` starts with an added token, spelled as spelling() returns it.
+  // Return true if `text` starts with the spelling() of an added token.
   bool begins(std::string_view text) const noexcept {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }
@@ -43,8 +44,9 @@ class AddedTokens {
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the text of an added token in vocabulary lists and in decoded text; null for other ids. It is the
-  // normalised content if the token's `normalized` is true, otherwise the content.
+  // Return the text that stands for an added token in vocabulary lists and decoded text: the normalised
+  // content if AddedToken::normalized is true, otherwise the content. Return null if `id` is not an added
+  // token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

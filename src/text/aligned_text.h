@@ -25,7 +25,8 @@ class AlignedText {
  public:
   AlignedText() = default;
   // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the byte
-  // offset of `text` in the input. If `tracked` is false, 1 may stand for any nonzero offset.
+  // offset of `text` in the input. If `tracked` is false, `origin` only needs to be zero at the start of the
+  // input, and nonzero elsewhere.
   AlignedText(std::string_view text, std::span<const Offsets> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 

@@ -1,4 +1,4 @@
-// Selects the characters of a vocabulary.
+// Selects the characters that the vocabulary of a trained tokenizer contains.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,8 @@ class BpeTrainer {
   struct Candidate {
     std::int64_t count;
     std::int32_t left, right;
-    std::uint64_t words;  // offset in word_lists_ of a list: the number of words, then their indices
+    // offset of the pair's list in word_lists_; a list is the number of words, then the word indices
+    std::uint64_t words;
     friend bool operator<(const Candidate& a,
                           // order for the std::*_heap functions, which put the largest element on top
                           const Candidate& b) noexcept {

@@ -11,8 +11,8 @@
 namespace regard::text {
 namespace {
 
-// Return the built-in formats, which are used if a folder has no template. A system message at the start is
-// placed where models with this format expect it.
+// Return the built-in chat templates by name, for model folders without a template. Each template writes or
+// rejects a system message as models of its format require.
 const std::map<std::string, std::string>& common_templates() {
   static const std::map<std::string, std::string> templates{
       {"chatml",

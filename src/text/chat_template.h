@@ -1,4 +1,5 @@
-// Formats conversations as text for chat models, with the folder's own template or a common one.
+// Formats a conversation as the input text of a chat model, with the chat template of the model folder or a
+// built-in template.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ struct ChatOptions {
 
 struct ChatTemplate {
   std::string text;  // source of the template, in Jinja
-  std::string name;  // name for error messages: the file, or the name of the common template
+  std::string name;  // name for error messages: the file, or the name of the built-in template
 };
 
 // Render `messages`, a list of {"role": …, "content": …}, as transformers' apply_chat_template does. The text
@@ -28,11 +29,11 @@ struct ChatTemplate {
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
                         const Json& messages, const ChatOptions& options = {});
 
-// Find the template `name`: a template of the folder, or a common one (chatml, llama2, llama3, gemma,
+// Find the template `name`: a template of the model folder, or a built-in one (chatml, llama2, llama3, gemma,
 // mistral, zephyr, phi). An empty name selects the folder's default. Throws usage if there is no such
 // template; the error lists the available names.
 ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name);
 
-const std::vector<std::string>& common_chat_templates();  // names of the common templates
+const std::vector<std::string>& common_chat_templates();  // names of the built-in templates
 
 }  // namespace regard::text

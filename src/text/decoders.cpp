@@ -16,7 +16,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(place, from.size(), to);
 }
 
-// Apply the replacements of BERT's detokenizer in this order. They remove spaces that tokenization added.
+// Apply the clean-up rules of Hugging Face's WordPiece decoder, in the order of kRules. Most rules remove a
+// space that tokenization added.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                      {" ?", "?"},

@@ -61,7 +61,7 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
   std::size_t fixed_length = 0;  // length in tokens; 0 means the length of the longest encoding of the batch
-  std::size_t multiple_of = 0;   // the length is rounded up to a multiple of this; 0 means no rounding
+  std::size_t multiple_of = 0;   // if not 0, the length is rounded up to a multiple of this number
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

@@ -1,5 +1,5 @@
-// Tokenizer of Marian folders: sentencepiece segments the text, and one vocabulary for both languages maps
-// the pieces to ids. ">>xx<<" at the start of the text selects the target language.
+// The tokenizer of Marian translation models: sentencepiece segments the text, and one vocabulary for both
+// languages maps the pieces to ids. ">>xx<<" at the start of the text selects the target language.
 #include <fmt/format.h>
 
 #include "base/file.h"

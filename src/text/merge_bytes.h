@@ -1,4 +1,4 @@
-// Byte-pair encoding of a short word of bytes to ids, for words that are not cached.
+// Byte-level BPE of short words, for words that are not in the word cache.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class PairMemo {
     return memo;
   }
 
-  // Return the rank of the merge, or -1 if there is none. Ids must be below kMostIds, and ranks below
-  // kMostRanks.
+  // Return the rank of the merge of two ids, or -1 if there is none. If the rank is not in the cache, call
+  // find_far() to get it. Ids must be below kMostIds, and ranks below kMostRanks.
   template <class Find>
   std::int32_t find(std::int32_t left, std::int32_t right, const Find& find_far) {
     const std::uint64_t pair = static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
@@ -107,7 +107,7 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
     set(i - 1, find_bytes(byte(i - 1), byte(i)));
   }
   for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNoRank;
-  // Return the start of the symbol after the one at i, or kShortBytes.
+  // Return the start of the first symbol after byte i, or kShortBytes if there is none.
   const auto next = [&](std::size_t i) {
     return static_cast<std::size_t>(std::countr_zero(begins & (~std::uint64_t{1} << i)));
   };

@@ -38,7 +38,8 @@ class Model {
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
   // Append only the ids of the word's tokens. `scratch` is a buffer whose content does not matter.
   virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
-  // Return at most `most` segmentations of a word, best first. Only models with scores have more than one.
+  // Return at most `most` segmentations of a word, best first. Throws usage if the model is not a unigram
+  // model.
   virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;

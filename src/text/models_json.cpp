@@ -1,4 +1,4 @@
-// Reads the "model" of a tokenizer.json: its type, and the vocabulary of most types.
+// Creates the model of a tokenizer.json by its "type". Reads and writes vocabularies that map tokens to ids.
 #include <fmt/format.h>
 
 #include "text/bpe.h"

@@ -12,7 +12,7 @@ namespace {
 
 using ScoredIds = Tokenizer::ScoredIds;
 
-// Combine each of the segmentations so far with each segmentation of the next word, and keep the best `most`.
+// Combine each segmentation in `before` with each segmentation of the next word, and keep the best `most`.
 std::vector<ScoredIds> joined(const std::vector<ScoredIds>& before, const std::vector<ScoredCut>& next,
                               std::size_t most) {
   struct Pair {
@@ -22,7 +22,7 @@ std::vector<ScoredIds> joined(const std::vector<ScoredIds>& before, const std::v
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < before.size(); ++i)
     for (std::size_t j = 0; j < next.size() && (i + 1) * (j + 1) <= most;
-         ++j)  // further ones are not needed: at least `most` pairs score at least as high
+         ++j)  // skip a pair if at least `most` other pairs have the same or a higher score
       pairs.push_back({before[i].score + next[j].score, i, j});
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.score > b.score; });

@@ -68,7 +68,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words` must be true only if spaces occur only at the start of a match.
+  // Set `within_words` only if all spaces of a match are at its start.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
     std::vector<Match> matches;

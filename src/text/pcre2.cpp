@@ -98,7 +98,7 @@ std::string newer_members(std::initializer_list<std::string_view> properties) {
 }
 
 struct Class {
-  std::string members;  // members of the class; empty if the text does not name a class
+  std::string members;  // members of the class; empty if the escape sequence names no class
   bool negated = false;
   std::size_t size = 2;  // length in bytes of the escape sequence in the expression
 };

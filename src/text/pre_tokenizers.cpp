@@ -265,8 +265,8 @@ class PreTokenizerSequence final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
-  // Later pre-tokenizers process each piece of the first one separately. The split points of the first one
-  // therefore remain valid.
+  // The split points of the first pre-tokenizer remain valid, because the later pre-tokenizers process each
+  // of its pieces separately.
   Cutting cutting() const override {
     if (parts_.empty()) return Cutting::none;
     const Cutting first = parts_.front()->cutting();

@@ -86,8 +86,8 @@ std::vector<Substring> repeated_substrings(const std::vector<char32_t>& text, st
                                            ThreadPool* pool) {
   const Suffixes suffixes(text, max_length + 1);
   const std::vector<std::uint32_t> order = suffixes.sorted(pool);
-  // The inner nodes of the suffix tree are the maximal ranges of suffixes with a common prefix (Abouelhoda,
-  // Kurtz and Ohlebusch 2004).
+  // An inner node of the suffix tree whose end is not known yet. An inner node is a maximal range of sorted
+  // suffixes with a common prefix of `depth` characters (Abouelhoda, Kurtz and Ohlebusch 2004).
   struct Open {
     std::uint32_t first, depth;
   };

@@ -1,5 +1,5 @@
-// Access to a text for the scanners: the kind of each code point, and the end of a sequence of code points of
-// one kind. Vector comparisons find the end of a sequence of ASCII letters.
+// ScanText, the text that a scanner reads. Functions return the kind of a code point and the end of a
+// sequence of code points of one kind. Vector instructions speed up sequences of ASCII letters.
 #pragma once
 
 #include <algorithm>

@@ -108,7 +108,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   // score of each id in the unigram search; NaN for ids that the search skips
   std::vector<float> scores_;
   float unknown_score_ = 0, largest_score_ = 0;
-  bool apart_ = false;  // true if "▁" is a piece and occurs in pieces only at the start
+  bool apart_ = false;  // true if "▁" is a piece, and other pieces contain "▁" only at their start
   // rank of each id by score: 0 for the highest score, equal ranks for equal scores
   std::vector<std::int32_t> bpe_ranks_;
   float least_ = 0, most_ = 0;  // minimum and maximum score of normal pieces

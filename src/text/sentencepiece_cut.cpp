@@ -19,7 +19,7 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-// State at a position: the best segmentation up to it. Scores are summed in f32, as in sentencepiece.
+// The best segmentation up to a position. Scores are summed in f32, as in sentencepiece.
 struct SentencePieceModel::Arrival {
   float score = 0;
   // start of the last piece, as an offset in the window of Lattice; −1 if no segmentation was found

@@ -24,8 +24,9 @@ struct TokenizerFile;
 struct EncodeOptions {
   bool add_special = true;    // if true, add the post-processor's special tokens ([CLS], </s>, …)
   bool match_special = true;  // if true, "<s>" in the text is the special token; if false, ordinary text
-  bool as_file = true;        // if true, truncate and pad as the file specifies; if false, do neither
-  std::optional<Truncation> truncation = std::nullopt;  // truncation that replaces the truncation of the file
+  bool as_file = true;        // if true, truncate and pad as the tokenizer.json specifies
+  // if set, replaces the truncation of the tokenizer.json; also applies if as_file is false
+  std::optional<Truncation> truncation = std::nullopt;
 };
 
 // Concatenated ids of several texts. The ids of text i are at [offsets[i], offsets[i + 1]).
@@ -83,9 +84,9 @@ class Tokenizer {
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
 
-  // Return at most `most` (1 to 1024) segmentations of a text, best first, like sentencepiece's
-  // NBestEncodeAsIds. No special tokens are added around them. Throws usage if the model is not a unigram
-  // model.
+  // encode_nbest() returns at most `most` (1 to 1024) segmentations of a text, best first, like
+  // sentencepiece's NBestEncodeAsIds. It does not add special tokens. Throws usage if the model is not a
+  // unigram model.
   struct ScoredIds {
     double score = 0;  // sum of the pieces' log-probabilities
     std::vector<std::int32_t> ids;

@@ -95,13 +95,13 @@ TokenRoles spelled_roles(const Tokenizer& tokenizer) {
 Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles) {
   Json names{"input_ids", "attention_mask"};
   if (use.token_types) names.insert(names.begin() + 1, "token_type_ids");
-  // If this file does not name a class, transformers selects one by the type of the model. Some classes
+  // Name a class. Without it, transformers selects a class by the model type, and some of those classes
   // replace the normalizer.
   Json json{{"tokenizer_class", "PreTrainedTokenizerFast"}};
   if (use.max_length > 0) json["model_max_length"] = use.max_length;
   json["model_input_names"] = std::move(names);
   json["padding_side"] = use.pads_left ? "left" : "right";
-  // As in this library, special tokens are not recognised in texts, and decoded text is not modified.
+  // Encode the spelling of a special token as ordinary text, and do not modify decoded text.
   json["split_special_tokens"] = true;
   json["clean_up_tokenization_spaces"] = false;
   for (const auto& [role, token] : roles)

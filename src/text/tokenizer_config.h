@@ -19,7 +19,8 @@ struct TokenizerConfig {
   // tokenizer_config.json.
   std::optional<std::string> chat_template;
   std::string template_file;  // name of the file that contains the chat templates
-  // Templates by name, if the file has several. The template "default" is also in chat_template.
+  // Chat templates by name, if template_file contains several. The template "default" is also in
+  // chat_template.
   std::map<std::string, std::string> named_templates;
   // Text of each special token. The keys are "bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
   // "cls_token" and "mask_token".

@@ -9,9 +9,9 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// The second tokenizer file of a folder with two vocabularies. Run folders (the output of training) have the
-// source tokenizer in it. Folders for transformers have the target tokenizer in it, because AutoTokenizer
-// encodes the input with tokenizer.json.
+// File name of the second tokenizer in a folder with two vocabularies. In run folders (the output of
+// training), the source tokenizer is the second one. In folders for transformers, the target tokenizer is the
+// second one, because AutoTokenizer encodes the input with tokenizer.json.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";
 

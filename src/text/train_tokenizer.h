@@ -34,8 +34,8 @@ struct TokenizerTraining {
   // which characters the alphabet of the vocabulary includes; ignored for byte-bpe and word
   AlphabetLimits alphabet;
   std::string continuing_prefix = "##";  // for wordpiece: prefix of pieces inside words
-  // A name of word_rule_names(). Default: "bert" for wordpiece, "signs" for word, "words" for all other
-  // types.
+  // Word rule, one of word_rule_names(). Default: "bert" for wordpiece, "signs" for word, "words" for all
+  // other types.
   std::string words;
   bool normalize = true;  // normalise to NFC; for wordpiece, apply BERT's text cleaning
   bool lower_case = false;

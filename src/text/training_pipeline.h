@@ -13,7 +13,7 @@ namespace regard::text {
 // Default special tokens, in the order of their ids.
 inline const std::vector<std::string> kSpecialTokens = {"<pad>", "<unk>", "<s>", "</s>"};
 
-// File name in error messages of trained tokenizers.
+// Name that error messages contain instead of a file name while a tokenizer is being trained.
 extern const std::string kTrainedSource;
 
 // Rules that divide a text into words. No learned piece crosses a word boundary.

@@ -46,7 +46,7 @@ enum class Category : std::uint8_t {
   private_use,
 };
 
-// Properties of a code point, as bits of an entry in a table that is built on first use.
+// Bits of a code point's entry in the table of properties, which is built on first use.
 enum Flag : std::uint16_t {
   kIsWord = 1,
   kIsBertPunctuation = 2,
@@ -110,8 +110,8 @@ constexpr bool is_white_space(char32_t c) noexcept {
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
 }
-// Character classes of the components of Hugging Face's tokenizers. Each class follows the version of Unicode
-// that its component uses.
+// Character classes that components of Hugging Face's tokenizers use. Each class follows the Unicode version
+// of its component.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
 }  // true for all ASCII punctuation and symbols too

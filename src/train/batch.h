@@ -97,8 +97,7 @@ class BatchSource {
   }
 };
 
-// Throws usage if the average number of examples in an epoch over the sources is less than one. An empty list
-// is valid.
+// Throws usage if an epoch over `sources` contains less than one example on average. An empty list is valid.
 void require_examples(std::span<const data::WeightedSource> sources);
 
 // Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty

@@ -48,7 +48,7 @@ std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messa
   return parts;
 }
 
-// Reads the conversations of some files into a ConversationData.
+// Reads the training and validation conversations of a run into a ConversationData.
 class Reader {
  public:
   Reader(const RunConfig& config, const ChatFormat& format, ConversationData& data)

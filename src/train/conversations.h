@@ -1,4 +1,5 @@
-// Conversations of a chat model as training examples: token ids, and the tokens that the assistant wrote.
+// Encodes conversations as training examples for chat models: token ids, and a mask of the assistant's
+// tokens.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct ChatFormat {
   text::ChatTemplate chat_template;
   std::shared_ptr<const text::Tokenizer> tokenizer;
 
-  // Return the folder's chat template, or the one that `name` selects. Throws as
-  // text::find_chat_template() does.
+  // Return a format with the chat template `name` or, if `name` is empty, with the default template of the
+  // model folder. Throws as text::find_chat_template() does.
   static ChatFormat of(const Tokenizers& tokenizers, const std::string& name);
 };
 

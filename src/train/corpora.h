@@ -30,7 +30,7 @@ struct CorpusRules {
 
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
-// Return the name of the key that sets these columns.
+// Return the name of the key that sets corpus_columns(): "data.columns" or "data.valid_columns".
 const char* corpus_columns_key(const RunConfig& config, const std::string& file);
 
 // Return true if the training data is a table, whose rows are divided into columns.
@@ -43,8 +43,8 @@ void check_text_column(const RunConfig& config);
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Return the files of each corpus in data.train or data.valid: a table, a folder of images, or a group of
-// line-aligned files or IDX files.
+// Divide the files of data.train or data.valid into corpora. A corpus is a table, a folder of images, or a
+// group of line-aligned files or IDX files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 

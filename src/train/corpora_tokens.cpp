@@ -51,7 +51,7 @@ std::uint64_t content_of(const RunConfig& config, const Tokenizers& tokenizers) 
                       hex(data::content_hash(file))});
     all[files == &data.train ? "train" : "valid"] = list;
   }
-  if (!data.weights.empty()) all["weighted"] = true;  // the ids depend on the boundaries of files
+  if (!data.weights.empty()) all["weighted"] = true;  // the ids then depend on the file boundaries
   if (config.task == "language-model")
     if (const std::int32_t end = special_ids(tokenizers).end; end != special_ids(*tokenizers.target).end)
       all["end"] = end;

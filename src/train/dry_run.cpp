@@ -19,7 +19,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 constexpr int kTimedSteps = 3;                  // maximum number of steps that are timed
-constexpr double kTimedSeconds = 5.0;           // no further step is timed after this time
+constexpr double kTimedSeconds = 5.0;           // time in seconds after which no further step is timed
 constexpr std::size_t kBatchesSearched = 1000;  // number of batches searched for the longest one
 
 // Return the part of a model that a weight belongs to: at most two components of its name, without the
@@ -114,8 +114,8 @@ class Trial {
     return fmt::format("{:.1f} h", seconds / 3600);
   }
 
-  // Return the number of tokens of the longest of the next batches. All batches of images and sounds are
-  // assumed to be equally long.
+  // Return the number of tokens of the longest batch among the timed batches and the next kBatchesSearched
+  // batches. All batches of images and sounds are assumed to be equally long.
   std::int64_t longest_batch() const {
     std::int64_t longest = longest_;
     Batch next;

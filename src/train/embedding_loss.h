@@ -1,4 +1,4 @@
-// Losses of sentence vectors.
+// Loss functions for training sentence embeddings.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class EmbeddingLoss {
   cosine,   // the cosine of the two texts should equal a given number
 };
 
-EmbeddingLoss embedding_loss_kind(const std::string& name);  // convert a value of embedding.loss
+EmbeddingLoss embedding_loss_kind(const std::string& name);  // return the loss for a value of embedding.loss
 
 // Return true if the loss compares vectors by their cosine. The vectors must then be normalised.
 bool compares_cosines(const EmbeddingConfig& config);

@@ -40,8 +40,8 @@ struct PassResources {
 // Thrown if `stop` interrupts an evaluation. It is not an error.
 struct Stopped {};
 
-// The results of these functions are bit-identical for any number of ranks. If `stop` returns true on any of
-// several ranks, all ranks throw Stopped.
+// The results of the functions below are bit-identical for any number of ranks. If `stop` returns true on any
+// rank, all ranks throw Stopped.
 
 // Return the loss over all labels except kIgnoredLabel, including end tokens, without label smoothing.
 // `start` is the decoder's start token. A pair whose target has no tokens is left out.

@@ -1,4 +1,4 @@
-// Encoded examples, each of one text or a pair of texts, and shuffled batches of examples.
+// Encodes texts or pairs of texts as examples, and returns shuffled batches of examples.
 #pragma once
 
 #include <cstdint>

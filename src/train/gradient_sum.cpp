@@ -30,8 +30,8 @@ GradientSum::GradientSum(std::span<Parameter* const> parameters, std::int64_t le
                                                                          .shards = cuts(parameters, shards)});
 }
 
-// Return the index of the first element of each shard, then the number of all elements. Return an empty list
-// if there are no shards.
+// Return the index of the first element of each shard, then the total number of elements. Return an empty
+// list if there are no shards.
 std::vector<std::int64_t> GradientSum::cuts(std::span<Parameter* const> parameters,
                                             std::span<const std::size_t> shards) const {
   std::vector<std::int64_t> cuts;

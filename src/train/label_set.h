@@ -30,14 +30,15 @@ class LabelSet {
   std::map<std::string, std::int32_t> ids_;
 };
 
-// Throws usage if a name is empty or given twice, or if the numbers of names and weights differ.
+// Throws usage if a name is empty or given twice, or if both names and weights are given and their numbers
+// differ.
 void check_labels(const LabelConfig& config);
 
 // Return the labels of the run file, or the labels of the data if the run file has none. Throws bad_file with
 // the name `file` if there are fewer than `least` labels.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
-// Return the labels `folder` of the model's folder if they contain all of `labels` and the run file lists no
+// Return `folder`, the labels of the model folder, if it contains all of `labels` and the run file lists no
 // labels. Otherwise return `labels`.
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);

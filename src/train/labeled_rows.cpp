@@ -12,7 +12,7 @@
 namespace regard::train {
 namespace {
 
-// Reads the rows of some files into a RowSplit.
+// Reads the rows of the training files or of the validation files into a RowSplit.
 class RowReader {
  public:
   RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)

@@ -1,4 +1,4 @@
-// Rows of the corpora of a run that contain text and labels.
+// Reads rows of one or two texts with their labels or a number, for classification and regression.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace regard::train {
 
 enum class Problem { single_label, multi_label, regression };
-Problem problem_of(const std::string& problem_type);  // convert a value of labels.problem_type
+// Return the Problem for a value of labels.problem_type.
+Problem problem_of(const std::string& problem_type);
 
 struct LabeledRows {
   std::vector<std::string> first, second;  // `second` is empty unless the rows are pairs of texts

@@ -16,7 +16,7 @@ namespace regard::train {
 namespace {
 
 struct Layer {
-  std::string stack;  // the part of the name before the layer number, such as "encoder.layers."
+  std::string stack;  // the parameter's name up to the layer number, such as "encoder.layers."
   std::int64_t index = 0;
 };
 
@@ -82,7 +82,7 @@ void freeze(std::span<Parameter* const> parameters, std::span<const std::string>
 std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,
                                 double decay) {
   if (decay == 1.0) return {};
-  // number of layers of each stack; the key is the part of a name before the layer number
+  // number of layers of each stack; the key is Layer::stack
   std::map<std::string, std::int64_t> layers;
   std::int64_t deepest = 0;
   for (const auto& list : {all, trained})

@@ -1,4 +1,4 @@
-// Selection of the weights that are trained, by patterns of names, and the factors of their learning rates.
+// Freezes weights by name pattern, and computes layer-wise learning-rate decay.
 #pragma once
 
 #include <span>

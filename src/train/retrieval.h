@@ -1,4 +1,4 @@
-// Retrieval by vectors: find the nearest text of a list for each query.
+// Text retrieval with embeddings: for each query, find the text with the nearest vector.
 #pragma once
 
 #include <cstdint>

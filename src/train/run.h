@@ -29,8 +29,8 @@ struct RunResult {
 class Run;
 struct TrainingContext;
 
-// A run that is executed step by step. It has the arguments and errors of run_training(). With several ranks,
-// all functions are collective.
+// A run that is executed step by step, with the same arguments and errors as run_training(). With several
+// ranks, all functions are collective.
 class TrainingRun {
  public:
   // `pool`, `listener` and `ranks` must outlive the object.

@@ -162,8 +162,8 @@ struct RunConfig {
   // For each file of data.train, the line of data.train_list that names the file; empty without a list. It is
   // not saved.
   std::vector<Place> train_places{};
-  // Messages, with the line, about keys of the run file without effect because of an override. They are not
-  // saved.
+  // Warnings about keys of the run file that have no effect because of an override, each with file and line.
+  // They are not saved.
   std::vector<std::string> warnings{};
 
   bool wants(const std::string& metric) const;

@@ -1,4 +1,4 @@
-// Parts of the list of keys of a run file (run_fields() in run_config.h), one function for each section.
+// Functions that append the keys of a run file to a list, section by section. run_fields() calls them.
 #pragma once
 
 #include <string>

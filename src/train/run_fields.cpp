@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// Keys for the formats of data files and for reading them.
+// Append the keys of [data] for the format of data files and for reading them.
 void add_data_forms(std::vector<Field>& list, DataConfig& c) {
   const SectionFields add(list, "data");
   add("train_list", c.train_list,

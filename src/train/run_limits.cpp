@@ -9,7 +9,7 @@ namespace {
 // Maximum time from a stop request to the end of the current step. A longer step is abandoned, so that the
 // run writes a checkpoint and ends within 10 seconds.
 constexpr double kLongestWait = 6.0;       // seconds
-constexpr double kBetweenQuestions = 0.1;  // seconds
+constexpr double kBetweenQuestions = 0.1;  // minimum time between calls of stop() within a step, in seconds
 
 }  // namespace
 

@@ -20,7 +20,8 @@ std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& fol
 // Differences between the saved run.toml of a run and the configuration with which it is resumed.
 struct Resumption {
   std::vector<RunChange> changes;
-  bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
+  // true if the metric that selects the best checkpoint or one of the metric's settings changed
+  bool other_metric = false;
 };
 // Compare `config` with the run.toml in `folder`. Throws usage if a key has changed that a resumed run cannot
 // change; the message lists all such keys with both values.

@@ -22,13 +22,14 @@ struct RunState {
   double epochs = 0;           // passes over the data so far
   std::optional<double> best;  // best value so far of the metric that selects the best checkpoint
   std::int64_t best_step = 0;
-  std::string judged_by;  // settings that `best` depends on (run_resume.h); empty in earlier versions
+  // settings that `best` depends on (run_resume.h); empty in files of earlier versions
+  std::string judged_by;
   std::int64_t validations_since_best = 0;
   // steps of the last validations, ascending; the weights at these steps are averaged at the end
   std::vector<std::int64_t> validated;
   SkippedSteps skipped;  // counts of steps that did not update the weights
-  // If not 0, this checkpoint is the final average, which was made after this step. A run cannot be resumed
-  // from it.
+  // If not 0, the checkpoint is the final average, computed after the step `average_of`. A run cannot be
+  // resumed from such a checkpoint.
   std::int64_t average_of = 0;
 
   Json to_json() const;

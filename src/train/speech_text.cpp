@@ -90,7 +90,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    // in some folders the blank is a printable character, such as "-"
+    // skip the blank, because in some models it is a printable character such as "-"
     if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;

@@ -1,4 +1,4 @@
-// Trainer: training steps of a model on batches of a BatchSource.
+// Trainer performs the training steps of a model on the batches of a BatchSource.
 #pragma once
 
 #include <cstdint>

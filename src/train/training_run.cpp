@@ -67,7 +67,8 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   context_ = std::make_unique<TrainingContext>(
       *config_, pool, checkpoint ? checkpoint->folder : std::filesystem::path(), ranks_);
   listener.begins();
-  // The first start may have ended after it wrote run.toml, but before it wrote this file.
+  // Write the file of training words, because the first start may have ended after it wrote run.toml and
+  // before it wrote this file.
   if (written && !checkpoint)
     if (const std::string words = source_words(*config_, pool); !words.empty())
       write_file_atomically(written->path() / infer::kTrainingWordsFile, words);

@@ -22,7 +22,7 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  // If data.train is empty, check_run() throws an error.
+  // Do not report data.columns as unused if data.train is empty, because check_run() then throws an error.
   return config.data.train.empty() || is_tabular(config);
 }
 
@@ -30,7 +30,8 @@ bool has_type(const RunConfig& config, std::initializer_list<const char*> types)
   return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
 }
 
-// Rules for [images], [sound], [labels], [embedding], files of questions, and rotary positions.
+// Return the rules for keys of [images], [sound], [labels] and [embedding], for SQuAD files, and for keys
+// that depend on the task or on the type of positions.
 const std::vector<Rule>& encoder_rules() {
   static const std::vector<Rule> all{
       {{"images.size", "images.patch_size", "images.mean", "images.deviation"},
@@ -39,7 +40,7 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.seconds"},  // for the folder of a wav2vec2 model, the key limits the length of sounds
+      {{"sound.seconds"},  // for a wav2vec2 model in model.from, the key limits the length of sounds
        [](const RunConfig& c) {
          return !c.model.from.empty() && c.task != "speech-recognition" && c.task != "audio-classification";
        },

@@ -9,7 +9,8 @@
 
 namespace regard::text::jinja {
 
-// All functions throw bad_file for an unsupported feature or a wrong type; the error names it.
+// All functions below throw bad_file for an unsupported feature or a wrong type; the message names the
+// feature or the type.
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);

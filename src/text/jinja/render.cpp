@@ -52,7 +52,8 @@ class Renderer {
     int& depth_;
   };
 
-  // Add the line to an error that does not have a line yet.
+  // Return work(). If it throws an error without a file and line, add the template's name and `line` to the
+  // error.
   template <class Work>
   auto placed(std::int64_t line, const Work& work) {
     try {

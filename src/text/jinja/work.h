@@ -1,5 +1,5 @@
-// Limit on the memory and time of a template, because templates are untrusted code. Each operation is counted
-// on the rendering thread before it runs; without a WorkLimit, there is no limit.
+// Limits the memory and time for rendering a template, because templates are untrusted code. Each operation
+// is counted on the rendering thread before it runs; without a WorkLimit, there is no limit.
 #pragma once
 
 #include <cstddef>

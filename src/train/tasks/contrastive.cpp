@@ -74,7 +74,7 @@ class Contrastive : public Task {
 
   void load_part(const char* what, data::PictureRows rows, ThreadPool& pool, Part& part);
   void add_text(const Part& part, Batch& batch, std::size_t i, std::uint64_t index) const;
-  // Return the vectors [sequences, size] of the texts or images of a batch, with length 1.
+  // Return the vectors [sequences, size] of the texts or images of a batch, scaled to Euclidean norm 1.
   static Var texts_of(DualEncoder& model, Tape& tape, const Batch& batch) {
     Var hidden = model.encode(tape, batch.target_batch());
     return ops::unit_rows(tape, model.text_vectors(tape, hidden, batch.target_batch()));

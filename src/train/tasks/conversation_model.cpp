@@ -83,7 +83,8 @@ class ConversationModel : public Task {
   }
 
  private:
-  // Generate the last message of the first conversations, and add it to the report as samples.
+  // Generate the assistant's last message in the first validation conversations, and add the generated
+  // messages to the report as samples.
   void answer(Network& model, const PassResources& resources, ValidationReport& report) const;
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;

@@ -84,7 +84,8 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Return the number of texts per row: 3 if a row also has a text of different meaning, otherwise 2.
+  // Return the number of texts per row: 3 if each row has a negative example (a text of different meaning),
+  // otherwise 2.
   std::size_t width() const { return train_.columns.size(); }
   void read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates);
   void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
@@ -254,7 +255,7 @@ Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const
              : vectors;
 }
 
-// Scale each row to length 1.
+// Scale each row to Euclidean norm 1.
 void normalize_in_place(const PassResources& resources, Tensor& rows) {
   Tape tape(resources.pool, resources.arena);
   tape.begin({});
@@ -327,7 +328,7 @@ void EmbeddingTask::validate(Network& model, const PassResources& resources, Val
   PredictionPass pass(model, resources);
   for (const Examples& texts : valid_.columns) columns.push_back(embed(model, pass, texts));
   set_loss(mean_loss(resources, columns), report);
-  // Scale vectors to length 1, because the metrics compare cosines, as the saved folder does
+  // Normalise the vectors, because the metrics compare cosines. The saved folder also specifies cosines
   // (similarity_fn_name).
   if (!config_.embedding.normalize && !compares_cosines(config_.embedding))
     for (Tensor& column : columns) normalize_in_place(resources, column);

@@ -125,7 +125,7 @@ class MaskedLanguageModel : public EncoderTask {
 void MaskedLanguageModel::read() {
   data::SplitDuplicates duplicates;
   data::CorpusReport read_valid;
-  // Lines of running text, such as headings, may be equal.
+  // Do not search running text for duplicates, because lines such as headings may occur several times.
   const bool compared = !is_plain_text(config_);
   if (!config_.data.valid.empty()) {
     RecordReader records(config_, config_.data.valid);

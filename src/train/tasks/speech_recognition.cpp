@@ -79,7 +79,8 @@ class SpeechRecognition : public Task {
     Sounds sounds;
     std::vector<std::size_t> examples;  // index of the sound of each example
     std::vector<std::string> texts;     // text of each example
-    std::int64_t skipped = 0;           // number of sounds with too many labels
+    // number of sounds skipped because they are too short or their text is empty or too long
+    std::int64_t skipped = 0;
   };
 
   static Var head_output(Network& model, Tape& tape, const Batch& batch) {
@@ -171,8 +172,8 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   spec_ = model.input_spec();
 }
 
-// Return true if the labels are not too long for a sound with `positions` frames. For CTC, each label
-// requires a frame, and a repeated label also requires a frame for the blank before it.
+// Return true if there are at most data.max_length labels and, for CTC, at least one label and enough frames
+// (`positions`). Each CTC label requires a frame, and a repeated label also requires a blank frame before it.
 bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const {
   if (ctc_ == nullptr) return std::ssize(labels) <= config_.data.max_length;
   std::int64_t needed = std::ssize(labels);

@@ -119,7 +119,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // for each corpus, number of pairs in it and all earlier ones
+  std::vector<std::size_t> ends;  // number of training pairs up to the end of each corpus
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();

@@ -15,7 +15,7 @@ const TaskTraits& translation_traits();
 // are stored as text too.
 struct PairData {
   data::PairStore train, valid;
-  std::vector<std::size_t> ends;  // for each corpus, number of training pairs in it and all earlier ones
+  std::vector<std::size_t> ends;  // number of training pairs up to the end of each corpus
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
