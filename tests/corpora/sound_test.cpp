@@ -34,7 +34,7 @@ std::string little(std::uint64_t value, std::size_t bytes) {
 struct WavFile {
   std::uint64_t tag = 1, channels = 1, rate = 16000, bits = 16;
   std::string data = {};
-  std::uint64_t size = ~std::uint64_t{0};  // size in the header. Default: the true size
+  std::uint64_t size = ~std::uint64_t{0};  // data size in the header. Default: the true size
 
   std::string text() const {
     const std::uint64_t frame = channels * bits / 8, bytes = size == ~std::uint64_t{0} ? data.size() : size;
@@ -84,10 +84,11 @@ TEST_F(Sound, EveryEncodingOfWav) {
 }
 
 TEST_F(Sound, UnknownSizesEndWithTheFile) {
-  // Programs that write to a pipe, such as ffmpeg, SoX, espeak-ng and arecord, write one of these sizes.
+  // Programs that write to a pipe do not know the size in advance. ffmpeg, SoX, espeak-ng and arecord put one
+  // of these sizes into the header.
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
-  // sox rounds its size down to whole frames.
+  // SoX rounds this size down to whole frames: for frames of 6 bytes, to 0x7FFFEFFC.
   EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = 0x7FFFF000}.text()), std::vector<float>{0.5f});
   const std::string two = little(0x400000, 3) + little(0x400000, 3);
   EXPECT_EQ(read(WavFile{.channels = 2, .bits = 24, .data = two, .size = 0x7FFFEFFC}.text()),
