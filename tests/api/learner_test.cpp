@@ -20,7 +20,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 TEST(Learner, KeepsAConstantThatNobodyElseKeeps) {
   Learner learner;
   const Value x = learner.constant(random_normal({300, 300}, 1, "x"));
-  const Tensor other = Tensor::zeros({300, 300});  // reuses the tensor's memory if it was freed
+  const Tensor other = Tensor::zeros({300, 300});  // would overwrite the memory of `x` if it had been freed
   EXPECT_TRUE(equal_bits(learner.value(x), random_normal({300, 300}, 1, "x")));
 }
 

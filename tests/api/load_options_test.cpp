@@ -1,4 +1,4 @@
-// LoadOptions: the language and the LoRA adapter of a model, and folders that have none.
+// LoadOptions: the language, LoRA adapter and task of a model, and errors for names that do not exist.
 #include <gtest/gtest.h>
 
 #include <span>

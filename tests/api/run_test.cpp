@@ -36,7 +36,8 @@ NamedTensors case_of(const std::string& name) {
   return read_tensors(golden("hf-tiny/" + name + "/golden.safetensors"));
 }
 
-// Base models, heads, a decoder, an encoder–decoder and images: all outputs, the loss and every gradient.
+// Compare all outputs, the loss and every gradient for base models, models with heads, a decoder, an
+// encoder–decoder and an image model.
 TEST(Runner, AgreesWithTransformers) {
   for (const std::string name : {"bert", "bert-classifier", "bert-qa", "gpt2", "bart", "vit"}) {
     const NamedTensors all = case_of(name);
@@ -44,8 +45,8 @@ TEST(Runner, AgreesWithTransformers) {
         Runner(golden("hf-tiny/" + name)).run(inputs_of(all), {.compute_padding = true});
     int compared = 0;
     for (const auto& [output, tensor] : all) {
-      // The gradient of a key's bias is zero in exact arithmetic, so it consists of rounding errors.
-      // tests/families compares them.
+      // The gradient of a key bias is zero in exact arithmetic, so it consists of rounding errors. It is
+      // compared in tests/families.
       if (output.ends_with("key.bias") || kInputs.count(output) != 0 || output.starts_with("loss_weight.") ||
           tensor.dtype() != DType::f32 || output.ends_with("_score"))
         continue;

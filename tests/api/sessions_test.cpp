@@ -160,7 +160,7 @@ TEST_F(PublicSessions, ACancelledTextIsGivenAsFarAsItWent) {
   ASSERT_EQ(draws.size(), 3u);
   for (const Written& draw : draws) EXPECT_LE(draw.tokens.size(), 3u);
 
-  // A limit that exceeds the initial allocation of a search gives the same tokens.
+  // The tokens do not depend on max_new, even if max_new exceeds the initial allocation of a search.
   const std::vector<Written> longer = after(3, {.max_new = 20000, .sample = true, .n_best = 3});
   ASSERT_EQ(longer.size(), draws.size());
   for (std::size_t i = 0; i < draws.size(); ++i) {

@@ -38,7 +38,7 @@ TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
   EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::invalid_input, "UTF-8");
 }
 
-// quantize() also copies the other files of the folder, such as the pooling configuration.
+// quantize() also copies the other files of the model folder, such as the pooling configuration.
 TEST(PublicTasks, QuantizedFoldersGiveVectorsNearThoseOfTheFirst) {
   const testing::TemporaryFolder place;
   const auto whole = testing::golden("hf-more/st-cls"), small = place.path() / "int8";

@@ -28,7 +28,7 @@ class PublicTraining : public ::testing::Test {
  protected:
   PublicTraining() { train::testing_task::write_run(folder_.path()); }
 
-  // Return the settings of a run whose folder is `name`.
+  // Return options for a run with the output folder `name`.
   TrainingOptions to(const std::string& name, std::vector<std::string> more = {}, bool resume = false) const {
     more.push_back("output.folder=" + (folder_ / name).string());
     return {.overrides = std::move(more), .resume = resume};
@@ -65,7 +65,7 @@ TEST_F(PublicTraining, GivesTheBitsOfTheProgramAndReportsEachStep) {
   EXPECT_GT(steps.back().tokens, 0);
   EXPECT_GT(steps.back().learning_rate, 0.0);
   EXPECT_DOUBLE_EQ(steps.back().share, 1.0);
-  ASSERT_EQ(validations.size(), 5u);  // validations at steps 10, 20, 30 and 40, and of the averaged weights
+  ASSERT_EQ(validations.size(), 5u);  // at steps 10, 20, 30 and 40, and one of the averaged weights
   EXPECT_TRUE(validations.back().averaged);
   EXPECT_NE(notes.find("parameters"), std::string::npos) << notes;
   EXPECT_TRUE(std::isfinite(result.best));

@@ -37,7 +37,7 @@ TEST(Nearest, OnlyALikelyTypingError) {
   EXPECT_EQ(nearest("deed", names), "seed") << "of equally close ones the first";
   EXPECT_EQ(nearest("xx", names), "");
   EXPECT_EQ(nearest("unrelated", names), "");
-  EXPECT_EQ(nearest("hixxen_xixe", names), "");  // 4 edits of 11 letters
+  EXPECT_EQ(nearest("hixxen_xixe", names), "");  // edit distance 4 is too large for 11 letters
   EXPECT_EQ(nearest("hixxen_xize", names), "hidden_size");
   EXPECT_EQ(nearest("ab", std::vector<std::string>{"xy", "xb"}), "xb");
   EXPECT_EQ(nearest("ab", std::vector<std::string>{"wxyzab"}), "") << "two letters are no abbreviation";

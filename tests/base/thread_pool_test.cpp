@@ -88,9 +88,8 @@ double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   return watch.seconds();
 }
 
-// A loop waits only for workers that have started on it, so other threads on all cores can remove its
-// parallelism but not delay it further. A pool that waits for all workers is tens of times slower, because it
-// waits for whole time slices.
+// A loop waits only for workers that have started on it. With other threads on all cores, it is therefore not
+// much slower than on one thread; if it waited for all workers, it would be tens of times slower.
 TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   const Competitors others(usable_cores());
   const auto seconds_of = [](ThreadPool& pool) { return seconds_of_loops(pool, 300, 8); };

@@ -72,7 +72,7 @@ const json& head_of(const json& capture, const std::string& name) {
   throw std::runtime_error("no head " + name);
 }
 
-// The folder of the checkpoint of a step.
+// Return the path of the checkpoint that was saved at `step`.
 std::string checkpoint(const fs::path& folder, const json& step) {
   for (const auto& entry : fs::directory_iterator(folder / "run/checkpoints"))
     if (std::stoll(entry.path().filename().string()) == step.get<std::int64_t>())

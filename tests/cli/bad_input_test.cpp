@@ -22,7 +22,7 @@ constexpr const char* kTokenizer =
     "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
     "\"[UNK]\"}}";
 
-// Return the texts and run files in the folder of every case.
+// Return the names and contents of the texts and run files that every case has in its folder.
 std::map<std::string, std::string> texts_and_runs() {
   const std::string run_head =
       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = [\"a.en\", \"a.de\"]\n";
@@ -74,7 +74,7 @@ std::map<std::string, std::string> texts_and_runs() {
   };
 }
 
-// Return the tokenizers, vectors and models in the folder of every case.
+// Return the names and contents of the tokenizers, vectors and models that every case has in its folder.
 std::map<std::string, std::string> other_files() {
   return {
       {"tokenizer-broken.json",

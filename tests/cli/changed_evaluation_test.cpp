@@ -40,8 +40,8 @@ class ChangedEvaluation : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// The loss of an evaluation with an ablated head equals the loss that a study reports for this head. The
-// study computes it with other passes.
+// The loss of an evaluation with an ablated head equals the loss that a study reports for this head, although
+// the study runs other forward passes.
 TEST_F(ChangedEvaluation, HasTheLossOfTheStudy) {
   write_text_model(folder_ / "gpt", "gpt", 64);
   write_text_model(folder_ / "translator", "translator");

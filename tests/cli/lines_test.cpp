@@ -295,7 +295,7 @@ TEST_F(Whitespace, IsTheSameInTrainingAndUse) {
   EXPECT_EQ(found[1], found[0]);
   EXPECT_EQ(found[2], found[0]);
   EXPECT_TRUE(found[3].is_null()) << "white space alone is an empty line";
-  // attend and evaluate normalise in the same way.
+  // attend and evaluate normalise white space as translate does.
   const auto attended = [&](const std::string& text, const std::string& target) {
     Json view = parse_json(run({"attend", "out", text, "--target", target, "--json"}).out, "view");
     view.erase("text");

@@ -188,8 +188,8 @@ TEST_F(MediaStudyProgram, TranscriptsAreStudiedAfterTheirPrompt) {
   write_file(folder_.path(), "sounds.tsv", whisper + "/short.wav\tthe fox\n");
   const Json heads = table({whisper, "sounds.tsv"});
   ASSERT_GT(heads["rows"].size(), 2u);
-  // The predictions are the tokens of the text and the end token, but not the language, the task and "no
-  // timestamps".
+  // The loss counts the predictions of the text's tokens and the end token, but not of the language, task and
+  // "no timestamps" tokens.
   const std::string text = "--text", sound = whisper + "/short.wav";
   const Json lens = table({whisper, "--view", "lens", text, sound, "--target", "the fox"});
   std::set<std::string> wanted;

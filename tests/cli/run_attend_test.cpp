@@ -32,7 +32,8 @@ class RunAttend : public ::testing::Test {
     return run(all);
   }
 
-  // Write the ids, one row per list. All lists have the same length.
+  // Write each named tensor of ids to in.safetensors, one row per list. The lists of a tensor have the same
+  // length.
   void write_ids(const std::map<std::string, std::vector<std::vector<std::int32_t>>>& rows) const {
     std::vector<formats::NamedTensor> tensors;
     for (const auto& [name, lists] : rows) {
@@ -50,7 +51,7 @@ class RunAttend : public ::testing::Test {
     formats::write_safetensors(place_ / "in.safetensors", tensors);
   }
 
-  // Return the captures of the file, one for each line, after a check of the schema.
+  // Return the captures in `file`, which has one per line, after checking each against the schema.
   std::vector<json> captures(const std::string& file) const {
     static const json kSchema =
         json::parse(read_file((source_folder() / "docs/capture.schema.json").string()));
@@ -130,7 +131,7 @@ TEST_F(RunAttend, WritesOneLineForEachRowWithoutItsPadding) {
   EXPECT_NE(capture["attention"].back()["weights"], found[1]["attention"].back()["weights"]);
 }
 
-// Folders without a tokenizer: tokens are shown as ids, frames of a sound as numbers.
+// In captures from folders without a tokenizer, tokens are shown as ids, and frames of a sound as numbers.
 TEST_F(RunAttend, ReadsFeaturesAndFoldersWithoutATokenizer) {
   const auto captures_of = [&](const std::string& family) {
     write_inputs_of(family);

@@ -1,4 +1,4 @@
-// The families without self-attention through the program: train, then classify, tag, generate, translate,
+// Run the program with the families without self-attention: train, then classify, tag, generate, translate,
 // attend, context and resume.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Write a run file. The caller groups the lines by section.
+// Write a run file. `data`, `model` and `more` are lines of the sections [data], [model] and [training].
 void write_run(const fs::path& folder, const std::string& task, const std::string& data,
                const std::string& model, const std::string& more = "") {
   write_file(folder, "run.toml",

@@ -45,7 +45,7 @@ TEST_F(StudyInputs, GradientsOfADecoderWithRotaryPositionsAreComplete) {
   ASSERT_EQ(tokens["rows"].size(), 7u);
   double sum = 0;
   for (const Json& row : tokens["rows"]) sum += row["integrated"].get<double>();
-  const std::string note = tokens["notes"][0];  // "… (BASELINE) to the text (DIFFERENCE), 50 steps."
+  const std::string note = tokens["notes"][0];  // ends "(BASELINE) to the text (DIFFERENCE), 50 steps."
   const double baseline = std::stod(note.substr(note.find('(') + 1));
   const double difference = std::stod(note.substr(note.find('(', note.find(" to the text")) + 1));
   EXPECT_NEAR(sum, difference - baseline, 0.05 * std::max(1.0, std::abs(difference - baseline))) << tokens;

@@ -54,7 +54,7 @@ TEST(EmbedCommand, WritesTheVectorsOfSentenceTransformers) {
   for (std::size_t i = 0; i < json.size(); ++i) {
     EXPECT_EQ(json[i]["line"], i + 1);
     EXPECT_EQ(json[i]["input"], wanted.about()["texts"][i]);
-    EXPECT_EQ(json[i]["truncated"].get<bool>(), i == 1 || i + 1 == json.size());  // 17 and 45 tokens
+    EXPECT_EQ(json[i]["truncated"].get<bool>(), i == 1 || i + 1 == json.size());  // these exceed 16 tokens
     const auto numbers = json[i]["embedding"].get<std::vector<float>>();
     ASSERT_EQ(static_cast<std::int64_t>(numbers.size()), vectors.columns());
     std::istringstream words(plain[i]);
@@ -166,7 +166,8 @@ TEST(ClassifyCommand, LabelsTextsPairsAndImages) {
   }
 }
 
-// hf-tiny/vit with its preprocessor_config.json, on the images of the golden outputs.
+// Classify images with hf-tiny/vit, given as arguments and as a list on standard input. The results equal the
+// golden outputs.
 TEST(ClassifyCommand, ReadsImagesByNameAndAsAList) {
   const TemporaryFolder folder;
   fs::copy(golden("hf-tiny/vit"), folder / "vit", fs::copy_options::recursive);

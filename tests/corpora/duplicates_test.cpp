@@ -1,4 +1,5 @@
-// Detection of records that occur in two parts of the data.
+// SplitDuplicates counts the validation records that are also in the training data, and gives their
+// locations.
 #include "data/duplicates.h"
 
 #include <gtest/gtest.h>

@@ -58,8 +58,8 @@ TEST_P(AsImageProcessors, BytesAreThoseOfPillowAndPixelsThoseOfTransformers) {
 INSTANTIATE_TEST_SUITE_P(, AsImageProcessors,
                          ::testing::Values("vit_bilinear", "vit_bicubic", "deit_crop", "clip"));
 
-// Missing keys have the defaults of the processor's class, which the settings name or config.json implies.
-// transformers reads processor_config.json before preprocessor_config.json.
+// Missing keys have the defaults of the image processor's class, which is named in the settings or derived
+// from config.json. transformers reads processor_config.json before preprocessor_config.json.
 TEST(ImageProcessors, DefaultsAreThoseOfTheClass) {
   testing::TemporaryFolder folder;
   const auto open = [&](const char* file, const std::string& text) {

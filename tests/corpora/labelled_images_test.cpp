@@ -1,4 +1,4 @@
-// Reading images with labels.
+// Read labelled images from IDX files, folders and tables of pixels; damaged files are refused.
 #include "data/labelled_images.h"
 
 #include <gtest/gtest.h>

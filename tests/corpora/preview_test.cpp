@@ -1,4 +1,4 @@
-// The preview that --dry-run prints of training examples.
+// The preview of training examples that --dry-run prints.
 #include "data/preview.h"
 
 #include <gtest/gtest.h>

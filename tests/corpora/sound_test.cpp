@@ -62,7 +62,8 @@ TEST_F(Sound, EveryEncodingOfWav) {
 }
 
 TEST_F(Sound, UnknownSizesEndWithTheFile) {
-  // Programs that write to a pipe, such as ffmpeg, SoX, espeak-ng and arecord, write one of these sizes.
+  // Programs that write to a pipe do not know the size in advance. ffmpeg, SoX, espeak-ng and arecord put one
+  // of these sizes into the header.
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
   // sox rounds its size down to whole frames.

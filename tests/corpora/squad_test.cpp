@@ -1,4 +1,4 @@
-// Reading questions with marked answers.
+// Read questions and answer spans from SQuAD files; wrong answers are refused or skipped.
 #include "data/squad.h"
 
 #include <gtest/gtest.h>

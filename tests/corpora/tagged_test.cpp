@@ -1,4 +1,5 @@
-// Reading sentences with labels for words.
+// Read sentences with one label per word from CoNLL-U files, BIO files and tables; faulty sentences are
+// refused or skipped.
 #include "data/tagged.h"
 
 #include <gtest/gtest.h>

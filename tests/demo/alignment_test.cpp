@@ -1,4 +1,4 @@
-// The alignments of the phrasebook, compared with ones made by hand.
+// Word alignments of the phrasebook, compared with alignments made by hand.
 #include <gtest/gtest.h>
 
 #include <map>

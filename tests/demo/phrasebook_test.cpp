@@ -63,7 +63,8 @@ TEST(Phrasebook, SaysNothingTwiceAndHoldsOutWhatItDoesNotTeach) {
   }
 }
 
-// The test repeats the rule, because it must not use the code that holds the sentences out.
+// No training sentence reveals the translation of an example sentence from the articles. The test has its own
+// copy of the hold-out rule, so that it does not depend on the tested code.
 TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> kArticles{
       {"It was a piece of cake.", {"it", "was", "cake"}},
@@ -96,7 +97,7 @@ TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
       const bool all = std::ranges::all_of(
           keys, [&words](const std::string& key) { return std::ranges::count(words, key) > 0; });
       const bool reveals = exact ? words == words_of(sentence) : all;
-      // The meanings of "The money grows in the bank" and "The money bank grows" differ.
+      // This sentence has all key words of "Money bank grows." but another meaning, so it may be trained on.
       if (phrase.english == "The money grows in the bank.") continue;
       EXPECT_FALSE(reveals) << "'" << phrase.english << "' is trained on, it reveals '" << sentence << "'";
     }

@@ -156,7 +156,7 @@ TEST(GradientSumOfRanks, ABucketIsSentWhenItIsFinal) {
     EXPECT_EQ(sent_with_final(3), 0);
     EXPECT_EQ(sent_with_final(2), 0) << "a part of the bucket is not final";
     const std::int64_t first =
-        sent_with_final(1);  // messages: the other rank's part, and perhaps the total of this rank's part
+        sent_with_final(1);  // the partial sum for the other rank, and perhaps this rank's total
     EXPECT_TRUE(first == 1 || first == 2) << first;
     sum.finish(pool);
     EXPECT_EQ(network.sent(here.rank()), 4);

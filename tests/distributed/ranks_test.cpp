@@ -43,7 +43,7 @@ TEST(Ranks, BroadcastAndAny) {
     EXPECT_EQ(ranks.from_first(7 + ranks.rank()), 7);
     EXPECT_TRUE(ranks.any(ranks.rank() == 3));
     EXPECT_FALSE(ranks.any(false));
-    // The numbers are larger than one message.
+    // The array is larger than one message.
     std::vector<std::uint32_t> numbers(Exchange::kLargest / 4 + 1000);
     if (ranks.rank() == 2) std::iota(numbers.begin(), numbers.end(), 5u);
     ranks.broadcast(2, std::as_writable_bytes(std::span(numbers)));

@@ -213,7 +213,7 @@ TEST_F(Sharded, AMissingShardIsNamedWithItsLine) {
   const Error error = error_of([&] { train(1, config("run")); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_EQ(fs::path(error.file()).filename(), "list.txt");
-  EXPECT_EQ(error.place().line, 6) << error.what();  // after the comment, every second line is blank
+  EXPECT_EQ(error.place().line, 6) << error.what();  // line 1 is a comment; a blank line follows each path
   EXPECT_NE(std::string(error.what()).find("part-2.txt"), std::string::npos) << error.what();
   EXPECT_FALSE(fs::exists(folder / "run"));
 }

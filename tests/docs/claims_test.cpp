@@ -18,7 +18,7 @@
 namespace regard::testing {
 namespace {
 
-// Return mean, smallest and largest percentage of the seeds, such as "55 (50 to 61)".
+// Return the mean, minimum and maximum accuracy over the seeds in per cent, such as "55 (50 to 61)".
 std::string percent(const Json& accuracies) {
   const auto values = accuracies.get<std::vector<double>>();
   double sum = 0;
@@ -133,7 +133,8 @@ TEST(Claims, ThePageShowsCosts) {
   for (const Json& error : results["fully_connected_error"]) expect_shown(error.get<std::string>());
 }
 
-// Return `rows` texts of three words of eight, each with its first word as label.
+// Return `rows` texts of three random words from a vocabulary of eight. The label of a text is its first
+// word.
 std::string first_words(int rows, unsigned seed) {
   std::mt19937 random(seed);
   const auto word = [&] { return fmt::format("w{}", random() % 8); };
@@ -163,7 +164,8 @@ double first_word_accuracy(const std::filesystem::path& folder, const std::strin
   return accuracy;
 }
 
-// The first column of the page's first table, trained again with two of its six networks.
+// Train two of the six networks of the page's first table again. Their accuracies agree with its first
+// column.
 TEST(Claims, AMeanOfWordsLosesTheirOrder) {
   const TemporaryFolder folder;
   write_file(folder.path(), "train.tsv", first_words(4000, 1));

@@ -71,7 +71,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   EXPECT_NEAR(Json::parse(itself.out)["bleu"], 100.0, 1e-9);
   EXPECT_NE(Json::parse(itself.out)["bleu_signature"].get<std::string>().find("nrefs:2"), std::string::npos);
 
-  // The same pairs as TSV, with the columns swapped.
+  // Evaluate the same pairs from a TSV file with swapped columns.
   std::istringstream sources(file_content(folder / "valid.en")), targets(file_content(folder / "valid.de"));
   std::string rows, straight;
   for (std::string a, b; std::getline(sources, a) && std::getline(targets, b);)

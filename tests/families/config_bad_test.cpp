@@ -28,7 +28,8 @@ class Folder {
   testing::TemporaryFolder folder_;
 };
 
-// Return the largest difference from the output that the manifest gives for these tensors.
+// Return the largest absolute difference between the model's output and the values in `good`, an entry of the
+// manifest.
 double difference(Network& model, const Json& good) {
   ThreadPool pool(1);
   const auto tensor = [](const Json& ids) {

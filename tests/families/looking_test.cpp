@@ -28,7 +28,7 @@ namespace {
 
 using Results = std::map<std::string, Tensor>;
 
-// Numbers of calls of a probe.
+// The number of calls of a probe, by kind of data.
 struct Calls {
   std::int64_t weights = 0, values = 0, parameters = 0;
 };
@@ -76,7 +76,7 @@ std::vector<std::int32_t> draw(RandomStream& stream, std::int64_t length, std::i
 
 ModelInput drawn(RandomStream& stream, const InputSpec& spec, std::int64_t length, std::int64_t vocabulary) {
   ModelInput input = spec.blank();
-  if (spec.kind == InputKind::features && spec.shape[0] == 0)  // the model reads inputs of any length
+  if (spec.kind == InputKind::features && spec.shape[0] == 0)  // inputs may have any length
     input.values = Tensor::zeros({(1 + length) * spec.fewest_frames(), spec.shape[1]});
   if (spec.kind == InputKind::tokens) input.ids = draw(stream, length, vocabulary);
   for (std::int64_t i = 0; spec.kind != InputKind::tokens && i < input.values.elements(); ++i)

@@ -244,7 +244,7 @@ TEST(LoraNames, TargetsOfEitherTransformers) {
     ASSERT_EQ(lora.tensors().size(), 4U);
     EXPECT_EQ(lora.tensors()[0].name, "base_model.model." + module + ".lora_A.weight");
   }
-  // The projection of patches is a convolution in PEFT's models.
+  // In PEFT's models, the patch projection is a convolution, so it cannot be a target.
   const auto model = load_model(formats::ModelFolder::open(base));
   LoraConfig config;
   config.targets = {"projection"};
@@ -306,7 +306,7 @@ TEST_F(BadAdapter, PairsMustBeWhole) {
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "lora_A.weight and");
 }
 
-// PEFT compares the names of modules by str.endswith().
+// PEFT matches module names with str.endswith().
 TEST(LoraTargets, SavedModulesAreNamedByTheirEndings) {
   LoraConfig config;
   config.modules_to_save = {"classifier", "norm"};

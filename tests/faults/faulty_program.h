@@ -64,7 +64,7 @@ inline std::size_t count_calls(const std::vector<std::string>& arguments, const 
   return lines_of(file_content(log)).size();
 }
 
-// Return true with `make faults`.
+// Return true if tests try all file calls (REGARD_FAULTS=all, set by `make faults`).
 inline bool tries_all_calls() {
   const char* wanted = std::getenv("REGARD_FAULTS");
   return wanted != nullptr && std::string(wanted) == "all";

@@ -106,8 +106,8 @@ TEST_F(FullDisk, ARunKeepsItsCheckpointsAndGoesOnWhenThereIsSpace) {
   EXPECT_EQ(leftovers(disk()), std::vector<std::string>());
 }
 
-// The disk becomes read-only, as Linux does after errors of a file system. The run ends with a message, keeps
-// all its checkpoints, and continues when the disk is writable again.
+// The disk becomes read-only, as Linux remounts it after file-system errors. The run ends with a message,
+// keeps all its checkpoints, and continues when the disk is writable again.
 TEST_F(FullDisk, ARunOnAReadOnlyDiskKeepsItsCheckpointsAndGoesOnLater) {
   train::testing_task::write_run(folder_.path());
   ASSERT_EQ(::mount("tmpfs", disk().c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);

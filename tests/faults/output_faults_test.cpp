@@ -17,8 +17,8 @@ constexpr std::size_t kCallsTried = 12;  // calls tried for each kind of fault
 
 struct OutputCase {
   std::string name;
-  // Arguments of the program. Its folder has the files "text" and "inputs", and the folder "run" if it is an
-  // argument.
+  // Arguments of the program. Its working folder has the files "text" and "inputs", and the run folder "run"
+  // if "run" is an argument.
   std::vector<std::string> arguments;
   bool replaces = true;  // true: the output replaces an old file; false: it is a new folder
   bool forks = false;    // true: all faults in one process, because of long work before the first file call

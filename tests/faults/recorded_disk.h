@@ -95,7 +95,7 @@ class RecordedDisk {
   std::string rebuild(const std::filesystem::path& folder, const Loss& loss) const {
     std::vector<std::map<std::string, int>> names;
     for (const Node& node : nodes_) names.push_back(node.safe_names);
-    // A change that is kept needs the earlier ones of the same name or file.
+    // A change can be kept only if all earlier changes of the same name or file are kept.
     std::set<std::pair<int, std::string>> lost_names;
     std::set<int> lost_nodes;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -121,7 +121,7 @@ class RecordedDisk {
   enum class Kind { file, folder, link };
   struct Node {
     Kind kind;
-    std::string data = "", safe_data = "";  // for a link: the target
+    std::string data = "", safe_data = "";  // content of a file, or target of a link
     std::map<std::string, int> names = {}, safe_names = {};
   };
   struct Entry {

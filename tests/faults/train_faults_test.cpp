@@ -48,7 +48,8 @@ TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
 
 class PruneFaults : public TrainTask, public ::testing::WithParamInterface<const char*> {};
 
-// `regard prune` removes four of five checkpoints or fewer, and the next call removes the rest.
+// A `regard prune` with a failing file call keeps the latest and the best checkpoint. A second call without
+// the fault removes all checkpoints that should be removed.
 TEST_P(PruneFaults, KeepTheLatestAndTheBest) {
   const std::vector<std::string> prune{"prune", "run"};
   std::vector<std::string> train = kTrain;
@@ -80,7 +81,7 @@ TEST_F(TrainTask, ReplacesACheckpointWithoutExchange) {
   const fs::path place = fresh("run");
   ASSERT_EQ(run_with_fault(kTrain, place, "no-exchange:0").exit_code, 0);
   const auto before = bits_of(place / "run");
-  // The newest checkpoints are damaged: training resumes from the one before and writes them again.
+  // Damage the newest checkpoints: training resumes from an earlier one and writes them again.
   for (const char* step : {"4", "5"})
     fs::resize_file(place / "run/checkpoints" / step / "model.safetensors", 10);
   const ProgramResult again = run_with_fault(kTrain, place, "no-exchange:0");

@@ -191,7 +191,8 @@ TEST(Pickle, TensorsLieInsideTheirStorage) {
     EXPECT_REGARD_ERROR(read_pickle(bytes), ErrorKind::bad_file, "invalid or unsupported pickle data");
 }
 
-// Many tensors can refer to one shape or key, and each tensor has a copy.
+// Many tensors of a pickle can refer to the same shape or key, and each tensor stores a copy, so both are
+// limited in size.
 TEST(Pickle, LimitsThePartsOfATensor) {
   const auto ones = [](int count) {
     std::string all;

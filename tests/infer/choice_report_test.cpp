@@ -1,4 +1,5 @@
-// SearchOptions::report_top: Listener::chosen() reports every token with the most probable ones.
+// SearchOptions::report_top: Listener::chosen() reports every chosen token with its most probable
+// alternatives.
 #include <gtest/gtest.h>
 
 #include <algorithm>

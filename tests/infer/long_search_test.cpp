@@ -1,4 +1,5 @@
-// Long searches: memory grows with the number of tokens, and lengths beyond the bound are rejected.
+// Long searches: memory grows with the number of generated tokens, and max_new above kMostNewTokens is
+// rejected.
 #include <gtest/gtest.h>
 
 #include "infer/hypotheses.h"

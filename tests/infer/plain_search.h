@@ -44,7 +44,8 @@ struct PlainHypothesis {
   bool stopped = false;  // in `finished`: the entry is in use; in `running`: the hypothesis ends at this step
 };
 
-// transformers' vectorised beam search, line by line: unused entries have score −1e9 and take part.
+// Port of transformers' vectorised beam search. Unused entries have score −1e9 and are ranked like the
+// others.
 inline std::vector<PlainHypothesis> plain_beam_search(Network& model, const Tokens& source,
                                                       const infer::SearchOptions& options) {
   const auto beam = static_cast<std::size_t>(options.beam);

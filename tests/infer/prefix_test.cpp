@@ -61,7 +61,7 @@ TEST(KeptPrefix, AConversationIsNotPrefilledAgain) {
       const int kept = with.steps_of(next), plain = without.steps_of(next);
       if (turn == 0)
         EXPECT_EQ(kept, plain) << name;
-      else  // only the new tokens are prefilled: a step or two instead of one for each 16 tokens
+      else  // only the new tokens are prefilled, in one or two steps
         EXPECT_LE(kept, 12 + 1) << name << ": " << plain << " steps without";
       const Tokens written = with.record.results[with.id].at(0).tokens;
       conversation.insert(conversation.end(), written.begin(), written.end());

@@ -107,8 +107,8 @@ TEST(Scheduler, PromptsShareAStepsTokens) {
 
 TEST(Scheduler, SourcesCountTowardsAStepsTokens) {
   Bench bench("translator", {.rows = 8, .tokens_at_once = 10});
-  // A source longer than a step runs alone. The next step has the sources of 6 and 3 tokens, the one after
-  // it the rest.
+  // A source that is longer than tokens_at_once is encoded alone in step 1. Step 2 encodes the sources of 6
+  // and 3 tokens, step 3 the source of 9 tokens, and step 4 the source of 2 tokens.
   const std::uint64_t alone = bench.submit(12, 9), second = bench.submit(6, 9), third = bench.submit(3, 9),
                       fourth = bench.submit(9, 9), fifth = bench.submit(2, 9);
   bench.run();
@@ -241,7 +241,8 @@ int steps_beside(const std::function<Ids(const Request& running, const Ids& writ
   bench.steps(10 + 20);
   Request beside = bench.request(1, 2);
   Ids written = testing::alone(*bench.model, running)[0].tokens;
-  // Prefill takes 10 steps; the tenth gives the first token. The last token is not yet an input.
+  // Prefill takes 10 steps; the tenth gives the first token. The last of the 20 generated tokens is not yet
+  // in the cache.
   written.resize(20);
   beside.prompt = prompt(running, written);
   const int before = bench.record.step;

@@ -107,7 +107,7 @@ TEST(Greedy, ContinuesPrompts) {
   }
 }
 
-// When the positions run out, the second half of the context is kept.
+// When the model has no positions left, generation continues from the second half of the context.
 TEST(Greedy, GoesOnWherePositionsRunOut) {
   ThreadPool pool(1);
   TransformerConfig config = testing::tiny_config("gpt");

@@ -1,5 +1,5 @@
-// Sessions: the results of each are the same regardless of what else joins, ends or is cancelled; memory is
-// bounded; a failure of one does not affect the others.
+// Sessions: the result of a session is the same regardless of which others join, end or are cancelled; memory
+// is bounded; a failing session does not affect the others.
 #include <gtest/gtest.h>
 
 #include <functional>

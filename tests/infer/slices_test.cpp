@@ -1,4 +1,5 @@
-// Slices of long prompts: the later ones, whose tokens attend to more tokens before them, are shorter.
+// A long prompt is prefilled in slices. Later slices are shorter, because their tokens attend to more earlier
+// tokens.
 #include <gtest/gtest.h>
 
 #include "infer/sessions.h"

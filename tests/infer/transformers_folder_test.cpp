@@ -63,7 +63,8 @@ class Converted : public ::testing::TestWithParam<std::string> {
     const Tensor mask = golden_.tensor("attention_mask");
     std::size_t compared = 0;
     for (const char* name : {"logits", "encoder_last_hidden_state"}) {
-      // The transformers class orders its sinusoidal positions, and so the hidden units, differently.
+      // The transformers class orders the features of sinusoidal positions differently, and therefore those
+      // of the hidden states.
       const bool reordered = infer::is_own_model(opened) && std::string(name) != "logits";
       if (!golden_.has(name) || reordered) continue;
       Tensor expected = golden_.tensor(name).clone();

@@ -14,7 +14,7 @@ namespace {
 
 const std::string kPhrase = "the quick fox";
 
-// Return the ids of a result, from its last node to the first token.
+// Return the ids of a finished hypothesis in text order, following the parents from its last node.
 std::vector<std::int32_t> ids_of(const BeamTree& tree, const BeamTree::Place& place) {
   const BeamTree::Node* node = &tree.steps[place.step].finished[place.finished];
   std::vector<std::int32_t> ids{node->token};

@@ -98,7 +98,8 @@ class ImageEncoderProbe : public ::testing::TestWithParam<std::string> {
 
   Network& vision() { return dual_encoder_of(*model_)->vision(); }
 
-  // Return the mean of each of the hidden states that `regard run` returns for the image, one per layer.
+  // Return one row per layer: the mean over positions of the hidden states that `regard run` returns for
+  // `image`.
   Rows means_of(const ModelInput& image) {
     const inspect::TensorMap inputs{{"pixel_values", image.values.reshape(vision().input_spec().shape)}};
     const inspect::TensorMap found =

@@ -195,7 +195,8 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, EachFamily, ::testing::ValuesIn(testing::hf_fol
                            return name;
                          });
 
-// The padding tokens of RoBERTa's families have the position -1, which no row of a pattern replaces.
+// In the RoBERTa families, padding tokens have position −1. A replaced pattern has no row for them, so their
+// weights do not change.
 TEST(ReplacedHead, KeepsTheWeightsOfPadding) {
   ThreadPool pool(1);
   const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("roberta").path));
@@ -214,7 +215,8 @@ TEST(ReplacedHead, KeepsTheWeightsOfPadding) {
   };
   Everything plain, changed;
   const Tensor before = weights_under(plain, plain);
-  // The pattern begins inside a larger tensor, so that the row before it can be read.
+  // The pattern is a slice from row 1 on, so a wrong read of its row −1 gives other weights instead of a
+  // crash.
   Tensor rows = Tensor::zeros({4, 5});
   std::fill_n(rows.f32(), rows.elements(), 0.2f);
   EditedPass edits(&changed);

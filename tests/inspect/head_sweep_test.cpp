@@ -49,7 +49,7 @@ class HeadSweepOf : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  // Return the loss of all predictions, computed in one pass over all examples and summed in their order.
+  // Return the loss without `head`, computed in one pass over all examples and summed in their order.
   double loss_without(const Head& head, const inspect::EditedPass* standing = nullptr) {
     inspect::EditedPass edits(standing);
     edits.add(inspect::ModelPoints::of(*model_, pool_).of_head(head));
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(HfTiny, HeadSweepOf,
                          ::testing::Values("gpt2", "llama", "gemma", "qwen3", "bart", "marian", "t5"),
                          [](const auto& one) { return one.param; });
 
-// Records the heads for which an attention layer computes queries.
+// Records the query points of the attention layers that compute queries.
 class QueryList : public inspect::InjectedPass {
  public:
   bool wants(std::string_view point) override {

@@ -69,7 +69,7 @@ TEST(HeatMap, CutsAtGraphemes) {
   EXPECT_TRUE(cut.ends_with("…"));
   EXPECT_LE(utf8::width(cut), 3);
   EXPECT_TRUE(utf8::valid(cut));
-  EXPECT_EQ(shortened("खिड़की", 3), "खि…");  // the sign stays with its letter
+  EXPECT_EQ(shortened("खिड़की", 3), "खि…");  // the vowel sign stays with its letter
 }
 
 TEST(HeatMap, IsThisText) {

@@ -1,4 +1,5 @@
-// Each intervention equals the same change made in a composed reference in double.
+// A model under an intervention gives the logits and gradients of a reference implementation in double that
+// makes the same change.
 #include <gtest/gtest.h>
 
 #include "formats/safetensors.h"
@@ -28,7 +29,8 @@ class InterventionReference : public ::testing::Test {
         model_(testing::tiny_model("translator", 5)),
         reference_(*model_, testing::tiny_config("translator")) {}
 
-  // Compare the logits under the interventions with the logits of the reference with its hooks.
+  // Compare the model's logits under these interventions with the logits of the reference, whose hooks make
+  // the same changes.
   void expect_equal(const std::vector<std::string>& texts) {
     const DoubleMatrix expected = reference_.run(kReadSource, kReadTarget);
     reference_.on_value = [](const auto&, auto&) {};
@@ -46,8 +48,8 @@ class InterventionReference : public ::testing::Test {
     EXPECT_GT(effect, 1e-3) << "an intervention that changes nothing proves nothing: " << texts[0];
   }
 
-  // Compare the gradient of a difference of logits with respect to the encoder's embedding, under the
-  // interventions, with central differences of the reference with its hooks.
+  // Under these interventions, compare the gradient of a logit difference with respect to the encoder's
+  // embedding with central differences of the reference, whose hooks make the same changes.
   void expect_gradient(const std::vector<std::string>& texts) {
     inspect::PassInput input;
     input.source = kReadSource, input.target = kReadTarget;
@@ -83,7 +85,7 @@ class InterventionReference : public ::testing::Test {
     EXPECT_GT(effect, 1e-3) << "the intervention does not change the gradient: " << texts[0];
   }
 
-  // Return the reference's value at a point, or the weights of a head, for the other input.
+  // Return the reference's value at the point `wanted` for the input kOtherSource, kOtherTarget.
   DoubleMatrix other_value(const std::string& wanted) {
     DoubleMatrix seen;
     reference_.on_value = [&](const std::string& point, DoubleMatrix& value) {

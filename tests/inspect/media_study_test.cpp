@@ -54,7 +54,7 @@ class MediaStudy : public ::testing::TestWithParam<std::string> {
   ModelInput values(RandomStream& stream, std::int64_t length) const {
     const InputSpec& spec = model_->input_spec();
     ModelInput input = spec.blank();
-    if (spec.shape[0] == 0)  // a sound of any length
+    if (spec.shape[0] == 0)  // the model reads sounds of any length
       input.values = Tensor::zeros({(8 + 4 * length) * spec.fewest_frames(), spec.shape[1]});
     for (std::int64_t i = 0; i < input.values.elements(); ++i)
       input.values.f32()[i] = static_cast<float>(stream.next_below(1000)) / 500.0f - 1.0f;

@@ -1,4 +1,5 @@
-// Attention over pictures: rollout by hand, weights of patches, and the picture inside of the SVG.
+// Attention over pictures: rollout compared with values calculated by hand, weights of patches, and the
+// picture inside the SVG.
 #include "inspect/picture_attention.h"
 
 #include <gtest/gtest.h>

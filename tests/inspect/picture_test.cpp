@@ -104,7 +104,7 @@ struct Elements {
   }
   bool complete() const {
     return cells.size() == 12 && numbers.size() == 12 && titles.size() == 2 && above.size() == 6 &&
-           left.size() == 8 && right.size() == 6;  // left: rows of the cells, rows of the lines
+           left.size() == 8 && right.size() == 6;  // left: rows of the grid and of the lines
   }
 
   std::vector<Drawn> cells, numbers, strong, titles, above, left, right;

@@ -107,7 +107,7 @@ std::vector<float> joined(const std::vector<const Map*>& heads) {
   return sum;
 }
 
-// Rotary positions and head norms change queries and keys after the product.
+// Rotary positions and head norms change queries and keys after the projection.
 bool changes_queries(const std::string& family) {
   for (const char* name : {"llama", "mistral", "gemma", "qwen"})
     if (family.starts_with(name)) return true;
@@ -143,8 +143,8 @@ TEST(ShownParameters, GiveTheModelsQueriesValuesAndOutputsInEveryFamily) {
   }
 }
 
-// BERT stores [out, in], GPT-2 one matrix [in, query | key | value]. The bound is the rounding of the bias,
-// which is subtracted from the product with the identity matrix.
+// BERT stores [out, in], GPT-2 one matrix [in, query | key | value]. Shown weights are computed by projecting
+// the identity matrix and subtracting the bias; the tolerance is the rounding error of this subtraction.
 TEST(ShownParameters, AreTheTensorsOfTheCheckpoint) {
   const testing::TemporaryFolder folder;
   for (const char* name : {"bert", "gpt2"}) copy_with_tokenizer(name, folder / name);

@@ -1,4 +1,4 @@
-// The text of a token in pictures.
+// shown_token() returns a visible text for every token, for use in pictures.
 #include <gtest/gtest.h>
 
 #include "inspect/shown_tokens.h"

@@ -1,5 +1,5 @@
-// Rollout, flow and scores on repeated tokens, compared with direct computation from the captured weights;
-// and the linear classifier of layers.
+// Attention rollout, attention flow and induction scores, compared with direct computation from the captured
+// weights; and linear probes of layers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST_F(TokenPaths, RolloutIsTheSumOverAllPaths) {
       EXPECT_NEAR(rolled[from * 4 + to], paths(layers, 4, 3, from, to), 1e-6) << from << " " << to;
 }
 
-// Return the smallest of all cuts between the last state of the last position and a token's embedding. It
+// Return the minimum cut between the last position's state in the last layer and a token's embedding. It
 // equals the maximum flow (Ford and Fulkerson 1956).
 double smallest_cut(const std::vector<std::vector<double>>& layers, std::size_t tokens, std::size_t target) {
   const std::size_t nodes = (layers.size() + 1) * tokens, source = nodes - 1;

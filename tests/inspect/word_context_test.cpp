@@ -69,7 +69,8 @@ TEST(WordContext, EqualRowsAreAtTheOrigin) {
   }
 }
 
-// Many short rows share the axis with most of the variance; the longest rows are orthogonal to it.
+// Most of the variance is along an axis of many rows with small norms. The two rows with the largest norms
+// are orthogonal to it.
 TEST(WordContext, LongRowsDoNotHideTheMainAxis) {
   Tensor rows = Tensor::zeros({202, 2});
   rows.f32()[0] = 10;

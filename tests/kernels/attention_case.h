@@ -18,7 +18,7 @@ using Floats = std::vector<float>;
 
 struct SequenceShape {
   std::int64_t queries = 0, keys = 0, offset = 0;
-  std::uint64_t index = 0;  // key of the random draws
+  std::uint64_t index = 0;  // index in the global batch; selects the dropout mask
   std::int64_t mask_row = 0;
 };
 

@@ -170,7 +170,7 @@ TEST_P(Bf16AttentionTest, SameBitsForAnyThreadsAndBatch) {
     const Bf16Batch alone(spec, {{67, 67}}, 4);
     const AttentionResult one = attend(alone, true, 1);
     EXPECT_TRUE(same(one, attend(alone, true, 3)));
-    // `both` has another sequence before this one.
+    // `both` has another sequence before the sequence of `alone`.
     Bf16Batch both(spec, {{20, 31}, {67, 67}}, 5);
     --both.first_index;
     const auto append = [](auto& to, const auto& end) { std::copy(end.rbegin(), end.rend(), to.rbegin()); };

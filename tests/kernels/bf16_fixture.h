@@ -16,7 +16,7 @@ class EachBf16Path : public EachIsa {
     kernels::reset_bf16_path();
     EachIsa::TearDown();
   }
-  // Call body(path) for every path of the instruction set.
+  // Call body(path) for every bf16 path of the current instruction set, and for the emulation.
   template <class Body>
   void each_path(Body&& body) {
     std::vector<kernels::Bf16Path> paths = kernels::bf16_paths();

@@ -94,7 +94,8 @@ struct PagedResult {
   }
 };
 
-// Compute queries [begin, end) of each sequence in one call. The queries are at the end of the keys.
+// Compute queries [begin, end) of each sequence in one call. The last query of a sequence has the position of
+// its last key.
 PagedResult attend(const std::vector<const PagedSequence*>& batch, Range queries, int threads,
                    const PagedExtras& extras = {}) {
   ThreadPool pool(threads);

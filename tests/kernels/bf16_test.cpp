@@ -291,7 +291,7 @@ TEST_P(Bf16Test, DropsInTheEpilogueAndItsBackwardPass) {
       dropout.x = dropout.y = values.data();
       kernels::dropout(pool, dropout);
     };
-    // The stored values before the activation, and the results computed from them.
+    // Compute the expected results from the values before the activation, as they are stored in bf16.
     const std::vector<float> sums = product(c, o, 1);
     const std::vector<std::uint16_t> pre = stored(pool, sums);
     std::vector<float> wide(size), activated(size), gradient = sums;

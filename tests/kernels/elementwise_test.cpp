@@ -170,7 +170,7 @@ TEST_P(Elementwise, RotaryMatchesDoubleAndTurnsBack) {
         expect_close(x, truth, 1e-6, "head_dim " + std::to_string(head_dim));
       }
     }
-  // With real angles the inverse restores the input.
+  // If cosine and sine belong to the same angle, the inverse rotation restores the input.
   const std::vector<float> cosine{std::cos(0.3f), std::cos(0.1f)}, sine{std::sin(0.3f), std::sin(0.1f)};
   const std::vector<float> start{1.0f, 2.0f, 3.0f, 4.0f};
   const std::int32_t position = 0;

@@ -75,7 +75,7 @@ TEST_P(TorchGolden, AdamWFollowsTorchForTwentySteps) {
 
 TEST_P(TorchGolden, GradientNormAndClipping) {
   open("training-pieces");
-  const double limits[] = {1.0, 1.0, 0.5};  // the cases with the Euclidean norm
+  const double limits[] = {1.0, 1.0, 0.5};  // maximum norms of the cases with the Euclidean norm
   for (int which = 0; which < 3; ++which) {
     const std::string at = "clip." + std::to_string(which) + ".";
     double squares = 0.0;

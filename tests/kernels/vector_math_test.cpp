@@ -83,7 +83,7 @@ TEST_P(VectorMath, FlushedExpIsTheSameAboveItsLimit) {
   EXPECT_TRUE(std::isnan(call(Function::exp_flushed, std::nanf("0x12345"))));
 }
 
-// The relative error |x| · 9e-8 is at most 1.51 |x| units in the last place.
+// A relative error of |x| · 9e-8 in exp(x) is at most 1.51 |x| units in the last place.
 TEST_P(VectorMath, ExpOfADifferenceIsAsGoodAsItsArgumentIsSmall) {
   const auto truth = [](double x) { return std::exp(x); };
   for (const double low : {-0.1, -1.0, -10.0, -87.0})

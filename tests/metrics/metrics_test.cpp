@@ -90,7 +90,8 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
 }
 
-// The mean of ten values 0.3 is not 0.3 in double precision.
+// pearson() returns NaN for equal values, even if rounding makes their mean different from the values, as for
+// ten values of 0.3.
 TEST(Pearson, OfEqualValuesIsNan) {
   const std::vector<double> numbers = {3, 0, 3, 0, 3, 2, 2, 0, 2, 1};
   for (const double value : {0.1, 0.3, 2.2}) {

@@ -13,7 +13,7 @@ class CacheDecoder {
  public:
   CacheDecoder(Network& model, Cache with) : model_(model), cache(std::move(with)) {}
 
-  // Encode the source for each slot that has no source yet.
+  // Encode `source`, to which the tokens of later calls of step() attend.
   void encode(const Tokens& source) {
     source_ = source;
     shape_.clear();
@@ -22,7 +22,7 @@ class CacheDecoder {
     memory_ = {model_.encode(encoder_, {source_, shape_.view()}), shape_.view()};
   }
 
-  // Append tokens [slot] to each of the given slots. Return the logits after the last token of each slot.
+  // Append tokens[s] to slots[s] for each s. Return the logits after the last token of each of these slots.
   std::vector<std::vector<float>> step(const std::vector<std::int32_t>& slots,
                                        const std::vector<Tokens>& tokens) {
     RaggedBuffer buffer;

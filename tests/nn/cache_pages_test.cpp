@@ -99,7 +99,7 @@ TEST(CachePages, AWindowGivesPagesBack) {
   poison(decoder.cache, shape);
   Tokens all = tokens_of(50, 3);
   decoder.step({0}, {all});
-  for (const std::int32_t token : tokens_of(80, 4)) {  // 130 tokens: more than five pages
+  for (const std::int32_t token : tokens_of(80, 4)) {  // without a window, 130 tokens need five pages
     all.push_back(token);
     ASSERT_EQ(decoder.step({0}, {{token}})[0], last_logits(*model, {}, all)) << all.size() << " tokens";
     ASSERT_LE(decoder.cache.held_pages(0), 3);

@@ -112,7 +112,7 @@ class WeightsProbe : public Probe {
   std::string point_;
 };
 
-// Members that each test needs; input tensors must outlive the tape.
+// Fixture with a golden case and a tape. It keeps the input tensors, which must outlive the tape.
 class TorchLayer : public ::testing::TestWithParam<std::string> {
  protected:
   Var input(const Padding& padding, const std::string& name) {
@@ -127,7 +127,7 @@ class TorchLayer : public ::testing::TestWithParam<std::string> {
   void expect_output_at_tokens(Var out, const Padding& padding, const std::string& name) {
     expect_output(out->value, padding.remove(golden_.tensor(name)), name);
   }
-  // At padded positions the golden gradient is zero.
+  // Compare the gradient at all positions. At padded positions, the golden gradient is zero.
   void expect_gradient_everywhere(Var input, const Padding& padding, const std::string& name) {
     expect_gradient(padding.restore(input->gradient), golden_.tensor(name), name);
   }

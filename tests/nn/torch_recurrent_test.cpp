@@ -59,7 +59,7 @@ class TorchRecurrent : public ::testing::TestWithParam<std::string> {
     config.bidirectional = about.at("bidirectional").get<bool>();
     return config;
   }
-  // Return the first states by layer, [sequences, h | c].
+  // Return the initial state [sequences, h | c] of each layer, or an empty list if the golden case has none.
   std::vector<Var> initial(const nn::RecurrentConfig& config, std::int64_t state) {
     std::vector<Var> all;
     if (!golden_.has("h0")) return all;

@@ -41,8 +41,8 @@ PaddedGradients gradients(std::int32_t padding, bool keep) {
   return result;
 }
 
-// Return rows 0 to 3 of a gradient: row i has the value each[i] in every feature. The expected value is 2 · Σ
-// (token + 1) over the tokens with id i.
+// Return a gradient of the table whose row i is each[i] in every feature. Without padding, each[i] must be 2
+// · Σ (token + 1) over the tokens with id i.
 std::vector<float> rows(std::vector<float> each) {
   std::vector<float> all;
   for (const float row : each) all.insert(all.end(), kFeatures, row);

@@ -17,7 +17,8 @@ using testing::Golden;
 
 class TorchAttention : public ::testing::TestWithParam<std::string> {
  protected:
-  // Query, key and value weights are in one tensor, or in three if their widths differ.
+  // Return the weight of the query (0), key (1) or value (2). PyTorch stores one tensor, or three if their
+  // widths differ.
   Tensor weight(int which) const {
     const std::array<const char*, 3> apart{"param.q_proj_weight", "param.k_proj_weight",
                                            "param.v_proj_weight"};

@@ -72,7 +72,7 @@ Json long_generations() {
       {"model", "gpt"}, {"inputs", std::vector<std::string>(256, "the")}, {"min_new", 200}, {"max_new", 200}};
 }
 
-// Requests of client A, sent on other threads.
+// Sends `count` requests of client A, each on its own connection.
 class Burst {
  public:
   Burst(TestServer& server, int count, const Json& body) {

@@ -163,7 +163,7 @@ TEST(Responses, ThatAreNotReadKeepTheirPlace) {
   TestServer server(options, {"embed"});
   const Json large{{"inputs", std::vector<std::string>(1500, repeated("the dog ", 10))}};
   std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 3; ++i) {  // two responses, and a request that waits
+  for (int i = 0; i < 3; ++i) {  // two unread responses, and a request that waits
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/embed_all", large.dump()));
   }

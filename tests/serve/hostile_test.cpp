@@ -31,7 +31,7 @@ void expect_quiet(TestServer& of) {
   EXPECT_EQ(of.get("/health").status, 200);
 }
 
-// If the members were removed one by one, this would take minutes.
+// Removing the null members from the object one by one would take minutes.
 TEST(Hostile, ManyNullMembersTakeLinearTime) {
   serve::ServeOptions options = serve_options();
   options.body_bytes = std::size_t{8} << 20;

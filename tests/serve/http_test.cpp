@@ -51,7 +51,7 @@ TEST_F(HttpTest, HealthAndKeepAlive) {
 
 TEST_F(HttpTest, HeadHasNoBodyAndHttp10Closes) {
   const Reply head = exchange("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  EXPECT_EQ(head.status, 0);  // a Content-Length without a body, so read() finds the end of the connection
+  EXPECT_EQ(head.status, 0);  // Content-Length without a body: read() reaches the end of the connection
   RawClient client(server().port());
   client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(client.read_until("200 OK"));
@@ -104,7 +104,7 @@ TEST_F(HttpTest, RefusesWhatIsTooLarge) {
   EXPECT_EQ(
       exchange("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n").status,
       413);
-  // The limit also applies to a chunked body, whose length is not given.
+  // The limit on the size of a body also applies to a chunked body, whose length is not given.
   std::string chunks =
       "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 20; ++i) chunks += "10000\r\n" + std::string(65536, 'a') + "\r\n";
@@ -120,7 +120,7 @@ TEST_F(HttpTest, ClosesSlowConnections) {
   RawClient header(server().port()), body(server().port()), drips(server().port());
   header.send("GET /health HTTP/1.1\r\nHost: loc");
   body.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
-  for (int i = 0; i < 15; ++i) {  // a byte sent now and then does not extend the time limit
+  for (int i = 0; i < 15; ++i) {  // a byte every 100 ms does not extend the time limit
     if (!drips.send("G")) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

@@ -1,4 +1,5 @@
-// Interventions of requests: the same results as the library's, and no file is ever opened.
+// Requests with interventions give the results of the library. Interventions that name a file are refused,
+// and the file is not opened.
 #include <fstream>
 
 #include "regard/regard.h"
@@ -60,7 +61,7 @@ TEST(Interventions, WrongOnesAre400) {
   const std::string many = "patch decoder.0.residual ids=0";
   std::string longest = many;
   for (int i = 0; i < 2000; ++i) longest += ",1";
-  std::string places = "zero decoder.0.residual[0";  // each index is a separate edit of every token
+  std::string places = "zero decoder.0.residual[0";  // each feature index makes one edit per token
   for (int i = 0; i < 2000; ++i) places += ",0";
   places += "]";
   for (const std::string& one :
@@ -121,7 +122,8 @@ TEST(Interventions, TheResponseNamesThoseThatChangeNothing) {
   EXPECT_EQ(edits_server().post("/vectors", none).status, 400);
 }
 
-// The page needs this to compare two passes over the same tokens with one request.
+// One request returns the pass over given tokens and the text that is generated without them. The web page
+// compares this pass with an earlier pass over the same tokens.
 TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
   const Json asked{{"model", "gpt"}, {"text", "the dog"}, {"generate", 6}};
   const Json before = edits_server().post("/attend", asked).json();
@@ -137,7 +139,7 @@ TEST(Interventions, OneRequestHasThePassOverGivenTokensAndTheFreeText) {
   Json alone = asked;
   alone["ablate"] = "decoder.0.0";
   EXPECT_EQ(both["translation_generated"], edits_server().post("/attend", alone).json()["translation"]);
-  request.erase("generate");  // without a number of tokens to generate
+  request.erase("generate");  // "free" needs "generate"
   EXPECT_EQ(edits_server().post("/attend", request).status, 400);
 }
 

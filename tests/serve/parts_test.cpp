@@ -216,7 +216,7 @@ TEST(Form, ReadsBothEncodings) {
     EXPECT_THROW(parse_multipart(bad, "multipart/form-data; boundary=B"), HttpError) << bad;
 }
 
-// Bytes that resemble forms and targets: no crash, only HttpError.
+// The parsers of forms and request targets accept random bytes or throw HttpError; they do not crash.
 TEST(Form, SurvivesRandomBytes) {
   std::mt19937 random(7);
   const std::string pieces[] = {"--B",

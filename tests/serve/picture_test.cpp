@@ -32,7 +32,7 @@ Reply post_picture(const std::string& picture, const Json& request) {
   return picture_server().post_form("/attend/picture", body, "multipart/form-data; boundary=edge");
 }
 
-// The web page shows these attention weights.
+// The attention weights of the response, which the web page shows, equal those of transformers.
 TEST(Picture, AttentionIsThatOfTransformers) {
   const auto file = formats::SafetensorsFile::open(golden("page/vit.safetensors"));
   const std::string picture = read_file(golden("page/picture.png"));

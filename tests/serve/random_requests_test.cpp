@@ -1,6 +1,6 @@
 // Random requests to every route of the OpenAPI document: values of its schemas, values of other types, and
-// random bytes, as JSON, forms and files. No response is a server error, and each result matches the schema;
-// REGARD_SOAK_SECONDS sets the length of the test.
+// random bytes, as JSON, forms and files. No response has a status above 499 except 501, and each result
+// matches the schema. REGARD_SOAK_SECONDS sets the length of the test.
 #include <cstdlib>
 #include <random>
 
@@ -199,7 +199,7 @@ std::vector<DocumentedRoute> documented_routes(TestServer& server) {
   return routes;
 }
 
-// Files for the routes that read one: a sound, a picture, a page, bytes of no format.
+// Files for the routes that read a file: a sound, a picture, an HTML page, and a truncated WAV header.
 std::vector<std::string> sample_files() {
   return {read_file(TestServer::folder("whisper") + "/short.wav"),
           read_file(golden("pictures/bits2.png").string()), "<p>the quick <b>brown</b> fox</p>",
@@ -237,7 +237,7 @@ std::string random_request(RequestMaker& maker, const DocumentedRoute& route,
   return complete ? request : maker.broken(request);
 }
 
-// Statuses of the replies, and the routes that answered with a result.
+// Numbers of replies by status, and of replies with status 200 by route.
 struct RandomTally {
   int asked = 0, unanswered = 0;
   std::map<int, long> statuses;

@@ -129,7 +129,7 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
             std::string::npos);
   EXPECT_NE(refused({"generate", "gpt", "--set", "beam=2", "--server", url()}).find("--set"),
             std::string::npos);
-  // The line is too long for the model.
+  // The line `longest` has more tokens than the model has positions.
   std::string longest = "the ";
   for (int i = 0; i < 9; ++i) longest += longest;
   expect_same("generate", "gpt", {"--max-new", "4"}, "the\n" + longest + "\n");

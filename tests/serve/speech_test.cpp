@@ -51,7 +51,7 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   EXPECT_EQ(json["language"], "english");
   ASSERT_EQ(json["segments"].size(), expected.segments.size());
   EXPECT_EQ(json["segments"][0]["tokens"], Json(expected.segments[0].tokens));
-  // The route for translations, with one temperature.
+  // The route for translations gives the translation of the library, here at temperature 0.5.
   const Transcript translated =
       Transcriber(model, {.translate = true, .temperatures = {0.5}}).transcribe(sound_file("short.wav"));
   reply = post_sound("/v1/audio/translations", read_file(sound_file("short.wav")),

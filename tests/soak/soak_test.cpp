@@ -145,7 +145,7 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
   for (const char* name : {"translator", "gpt", "llama", "windowed"})
     hosts.push_back(std::make_unique<Host>(name, counts));
   const Stopwatch watch;
-  double least = 0, most = 0;  // MiB
+  double least = 0, most = 0;  // resident memory in MiB
   while (watch.seconds() < seconds) {
     const bool warm = watch.seconds() > seconds / 4;
     std::int64_t live = 0;

@@ -42,7 +42,7 @@ bool close(const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (a.find('.') == std::string::npos || b.find('.') == std::string::npos)
     return false;  // whole numbers are counts
-  // The tolerance is the last printed digit, or for numbers with many digits the difference between
+  // The tolerance is 1.5 units of the last printed digit, and at least 2e-6, the difference between
   // instruction sets.
   return std::fabs(std::stod(a) - std::stod(b)) <= std::max(1.5 * last_digit(a), 2e-6);
 }

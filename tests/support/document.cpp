@@ -178,7 +178,7 @@ std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& comm
     std::istringstream fields(line.substr(std::string(kMarker).size()));
     std::size_t index = 0;
     fields >> index >> results.at(index).status;
-    if (output.ends_with("\n\n") || output == "\n") output.pop_back();  // line end of the marker
+    if (output.ends_with("\n\n") || output == "\n") output.pop_back();  // line end printed before the marker
     results[index].output.clear();
     for (const std::string& printed :
          lines_of(replaced(replaced(output, temporary, "/tmp"), sandbox.string(), kClone)))

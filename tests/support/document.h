@@ -41,7 +41,7 @@ struct CommandResult {
 std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& commands,
                                         const std::filesystem::path& sandbox, bool slow);
 
-// Create the links of the sandbox. Throws if that fails.
+// Create the folders, files and links that make `sandbox` look like a fresh clone. Throws if that fails.
 void make_sandbox(const std::filesystem::path& sandbox);
 
 // Return "" if `actual` is what the page shows, else a description of the difference. Times, speeds, thread

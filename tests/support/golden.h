@@ -1,5 +1,5 @@
-// A golden case of tests/data/tf-layer or tests/data/onnx: its tensors by name, its description, and the
-// comparisons that its README specifies. Each comparison records its error in the test report.
+// A golden case in a folder of tests/data: its tensors by name and its description. The comparisons record
+// their errors in the test report.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -25,7 +25,8 @@ struct HfFolder {
 // Return the names of all folders of tests/data/hf-tiny.
 std::vector<std::string> hf_folder_names();
 
-// Return the largest difference divided by the tolerance of the README: at most 1 if the outputs agree.
+// Return the largest difference divided by the tolerance in tests/data/hf-tiny/README.md: at most 1 if the
+// outputs agree.
 double output_error(const Tensor& actual, const Tensor& golden);
 double gradient_error(const Tensor& actual, const Tensor& golden, double floor = 1e-3);
 double largest(const Tensor& tensor);  // Return the largest absolute value.

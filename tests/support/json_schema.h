@@ -9,9 +9,9 @@
 
 namespace regard::testing {
 
-// Return a message with its place for every violation; empty: the value fits. Keywords: $ref to #/$defs,
-// type, required, properties, additionalProperties (false), items, enum, const, minimum, anyOf. Throws
-// std::runtime_error for another keyword, so that no rule of a schema is ignored.
+// Return a message with the location for each violation, or an empty list if `value` matches. Keywords: $ref
+// to #/$defs, type, required, properties, additionalProperties (false), items, enum, const, minimum, anyOf.
+// Throws std::runtime_error for another keyword, so that no rule of a schema is ignored.
 std::vector<std::string> schema_violations(const nlohmann::json& value, const nlohmann::json& schema);
 
 }  // namespace regard::testing

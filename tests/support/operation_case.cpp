@@ -21,7 +21,8 @@ std::vector<float> copied(const Tensor& tensor) {
   return {whole.f32(), whole.f32() + whole.elements()};
 }
 
-// started: start value of the inputs' gradients before the backward pass; null: none.
+// `started`: value of the inputs' gradients before the backward pass, which adds to them; null: no gradients
+// yet.
 Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const std::vector<float>& upstream,
             int threads, const float* started) {
   ThreadPool pool(threads);

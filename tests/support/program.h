@@ -14,7 +14,7 @@ namespace regard::testing {
 const char* program_path();
 
 struct ProgramResult {
-  int exit_code = -1;  // 128 + signal if a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended the program
   std::string out, err;
 };
 
@@ -23,8 +23,8 @@ struct ProgramResult {
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
 
-// Like run_program(), but send the program a signal after `after`. If `interrupted` is given, it is set to
-// whether the program was still running.
+// run_interrupted() is run_program() with a signal that is sent after the time `after`. It sets
+// `interrupted`, if not null, to whether the program was still running.
 struct Interruption {
   int signal = 0;
   std::chrono::microseconds after{0};

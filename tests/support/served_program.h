@@ -14,7 +14,7 @@ namespace regard::testing {
 class ServedProgram {
  public:
   // Start `regard serve` with the arguments on any free port, and wait until it is ready. Throws
-  // std::runtime_error, with its output, if it ends before.
+  // std::runtime_error with the program's output if the program ends before it is ready.
   explicit ServedProgram(const std::vector<std::string>& arguments);
   ~ServedProgram();  // kills the process if it still runs
   ServedProgram(const ServedProgram&) = delete;

@@ -82,7 +82,7 @@ class TestServer {
   Reply post_form(const std::string& path, const std::string& body,
                   const std::string& type = "application/x-www-form-urlencoded");
 
-  static std::string folder(const std::string& name);  // folder of a model
+  static std::string folder(const std::string& name);  // path of the model folder
 
  private:
   ThreadPool pool_{2};

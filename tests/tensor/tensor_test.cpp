@@ -120,7 +120,7 @@ TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
     std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
     return tensor;
   };
-  filled(8);  // after this is freed, malloc by default keeps smaller freed blocks
+  filled(8);  // once 8 MiB were freed, malloc by default keeps smaller freed blocks
   std::vector<Tensor> tensors;
   const double before = testing::resident_mib();
   for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());

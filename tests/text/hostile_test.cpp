@@ -91,7 +91,7 @@ TEST_P(HostileText, OneMebibyteIn64MebibytesAboveTheModel) {
       const double before = resident_mib("VmRSS");
       const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
       const double result = static_cast<double>(ids.size() * sizeof ids[0]) / kMiB;
-      // The ids do not count; they are stored twice while they are returned.
+      // The limit excludes the ids, which are in memory twice while encode_ids() returns them.
       EXPECT_LT(resident_mib("VmHWM") - before - 2 * result, 64) << what;
     }).join();
   }

@@ -98,8 +98,8 @@ TEST(BestWays, OfModelsThatSumScoresOnly) {
   EXPECT_THROW(merges->encode_nbest(text, 2), Error);
 }
 
-// User-defined symbols, with spaces inside and at the end of the text; the space symbol before and after
-// words; spaces kept and removed; all four kinds of models.
+// Golden files of models with user-defined symbols: all four model types, symbols with spaces inside and at
+// the end, the space symbol before or after words, and spaces kept or removed.
 class SentencePieceSymbols : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SentencePieceSymbols, EqualEveryLine) {

@@ -19,7 +19,7 @@ const std::map<std::string, std::string> kDifferences{
     {"{{ w | upper }}", "STRAßE ÜNÏ 漢字 E\u0301"},
     {"{{ 'hello wORLD foo-bar 3rd' | title }}", "Hello World Foo-Bar 3Rd"},
     {"{{ 2.675 | round(2) }}", "2.68"},  // rounded after multiplication by 100
-    // Tuples are lists.
+    // A tuple is rendered as a list.
     {"{{ 1,2 }}", "[1, 2]"},
     {"{{ d.items() | list }}", "[['b', 1], ['A', [1, 'two', None, 2.5, True]], ['c', {'k': 'v'}]]"},
     {"{{ d | items | list }}", "[['b', 1], ['A', [1, 'two', None, 2.5, True]], ['c', {'k': 'v'}]]"},

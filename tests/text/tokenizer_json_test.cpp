@@ -24,7 +24,7 @@ bool all_are(const std::vector<T>& list, T value) {
   return std::all_of(list.begin(), list.end(), [value](T entry) { return entry == value; });
 }
 
-// Return the fields of a golden line that describe one encoding.
+// Return `encoding` as JSON, with the fields that a golden line has.
 Json fields(const Encoding& encoding) {
   Json json{{"ids", encoding.ids},
             {"tokens", encoding.tokens},
@@ -35,7 +35,8 @@ Json fields(const Encoding& encoding) {
   return json;
 }
 
-// Return the expected fields of a golden line; fields that it omits must be omitted.
+// Return the fields of a golden line that fields() must give. A field that the line omits must also be
+// missing there.
 Json expected_fields(const Json& golden) {
   Json json;
   for (const char* key : {"ids", "tokens", "offsets", "type_ids", "special_tokens_mask", "attention_mask"})

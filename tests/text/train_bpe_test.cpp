@@ -53,8 +53,8 @@ TEST(BpeTrainer, EqualsTheReferenceMergeForMerge) {
   }
 }
 
-// Words of few letters. Several pairs form the same token, pairs reappear, and some vocabulary sizes cannot
-// be reached.
+// Train on words of few letters: several pairs form the same token, pairs reappear after merges, and some
+// vocabulary sizes cannot be reached.
 TEST(BpeTrainer, EqualsTheReferenceWherePairsComeBack) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

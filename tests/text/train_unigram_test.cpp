@@ -23,8 +23,8 @@ LineSource corpus(bool line_ends) {
   return lines_of_files({testing::golden("tokenizer-training/corpus.txt")}, line_ends);
 }
 
-// Return every substring of 2 to `most` characters within a word that is followed by at least two different
-// characters, with its count.
+// Return the count of each substring of 2 to `most` characters within a word. Substrings that are always
+// followed by the same character are omitted.
 std::map<std::u32string, std::uint32_t> plain_substrings(const std::u32string& text, std::size_t most) {
   std::map<std::u32string, std::uint32_t> counts;
   std::map<std::u32string, std::set<char32_t>> followers;
@@ -57,7 +57,8 @@ TEST(RepeatedSubstrings, AreThoseOfAPlainSearch) {
   }
 }
 
-// Sum the probabilities of all segmentations by enumeration; add the probability of each to its pieces.
+// Return the sum of the probabilities of all segmentations of `word`, by enumeration. Add the probability of
+// each segmentation to `used` for each of its pieces.
 double plain_likelihood(const std::vector<ScoredPiece>& pieces, std::string_view word,
                         std::map<std::string, double>& used, std::vector<std::string>& path, double score) {
   if (word.empty()) {
@@ -96,8 +97,8 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
   EXPECT_LT(score, -3000);
 }
 
-// Compare every piece after no, one or several rounds of pruning. In the reference, characters whose pieces
-// were pruned have scores 0.0001 apart, in the order of a hash table.
+// Compare every piece after no, one or several rounds of pruning. The reference gives characters whose pieces
+// were pruned scores 0.0001 apart in the order of a hash table, so these scores may differ by up to 0.01.
 TEST(TrainUnigram, PiecesAndLikelihoodAreThoseOfTheReference) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

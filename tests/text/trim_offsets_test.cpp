@@ -1,4 +1,5 @@
-// Offsets of byte-level tokens without their spaces, as the tokenizers library computes them.
+// trim_offsets removes spaces from the offsets of byte-level tokens as Hugging Face's tokenizers library
+// does.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -59,7 +59,7 @@ TEST(WordCache, KeepsLongWordsAndBeginsAnewWhenItsStoreIsFull) {
   WordCache cache;
   keep(cache, 20'000, 100);
   EXPECT_GT(found(cache, 20'000, 100), 19'000u);
-  keep(cache, 300'000, 150);  // more bytes than its capacity
+  keep(cache, 300'000, 150);  // more bytes than the cache's capacity
   EXPECT_GT(found(cache, 300'000, 150), 10'000u);
 }
 

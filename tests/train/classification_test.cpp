@@ -82,7 +82,8 @@ checkpoint_every_steps = 7
   }
 };
 
-// The step covers rows, tokenizer, token types of pairs, batches, head and loss.
+// Loss and gradients of one training step on pairs equal those of transformers. They depend on the reader,
+// tokenizer, token types, batches, head and loss.
 TEST_F(Classifying, AStepOnPairsEqualsTransformers) {
   const regard::testing::Golden golden("hf-more", "bert-nli");
   write_without_dropout("hf-more/bert-nli", folder / "nli");
@@ -229,7 +230,7 @@ TEST_F(Classifying, AFolderKeepsAHeadThatFitsAndGetsANewOneOtherwise) {
   EXPECT_EQ(made.err.find("encoder.layer"), std::string::npos) << made.err;
   const Json config = read_json((folder / "renamed/latest/config.json").string());
   EXPECT_EQ(config["id2label"]["1"], "x");
-  // A resumed run does not need the folder.
+  // A resumed run does not need the folder of its base model.
   fs::remove_all(folder / "base");
   EXPECT_EQ(train({"--resume", "--set", "model.from=base", "--set", "training.learning_rate=0", "--set",
                    "training.max_steps=30"})

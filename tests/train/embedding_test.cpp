@@ -10,7 +10,8 @@
 namespace regard::train {
 namespace {
 
-// Return rows of a number in words, the same number in other words and, if `three`, another number.
+// Return rows with a number in English words, the same number in German words and, if `three`, another number
+// in German words.
 std::string rows(std::uint64_t seed, std::size_t count, bool three) {
   const std::vector<std::string> left{"one", "two", "three", "four", "five", "six", "seven", "eight"},
       right{"eins", "zwei", "drei", "vier", "fuenf", "sechs", "sieben", "acht"};
@@ -63,7 +64,8 @@ folder = "run"
   }
 };
 
-// The steps cover rows, tokenizer, pooling, normalisation and loss.
+// Loss and gradients of one training step equal those of sentence-transformers. They depend on the reader,
+// tokenizer, pooling, normalisation and loss.
 TEST_F(Embedding, StepsEqualSentenceTransformers) {
   struct Case {
     const char *name, *settings, *pooling;

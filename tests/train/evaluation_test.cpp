@@ -75,7 +75,7 @@ TEST_F(ValidationLoss, IsTheSumOverItsPairs) {
   EXPECT_EQ(of_pairs(*model, {}).mean(), 0.0) << "no pair, no loss";
 }
 
-// The batches are limited by the tokens of the sources, too.
+// Validation batches are limited by source tokens, too, so more long sources do not need more memory.
 TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreLongSources) {
   const auto model = tiny_model(0.0);
   std::vector<std::size_t> touched;

@@ -156,7 +156,7 @@ TEST(NewT5, HasTheDeviationsOfTransformers) {
   EXPECT_EQ(compared, expected.size());
 }
 
-// Every key that a family names is a key of [model].
+// Every name in NewFamily::keys is a key of the section [model] of run files.
 TEST(NewFamilyKeys, Exist) {
   RunConfig config;
   const std::vector<Field> fields = run_fields(config);

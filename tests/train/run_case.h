@@ -33,7 +33,7 @@ class RunCase : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments, folder.path());
   }
-  // Start the program and send it `signal` after a time. Return its exit code.
+  // Start a training run and send it `signal` after the time `after`. Return its exit code.
   int train_and_signal(const std::vector<std::string>& more, int signal, std::chrono::microseconds after) {
     std::vector<std::string> arguments{"train", "run.toml", "-q"};
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -12,14 +12,14 @@
 namespace regard::train {
 namespace {
 
-constexpr double kPeak = 0.003;  // learning rate of all golden cases after the warm-up
+constexpr double kPeak = 0.003;  // peak learning rate of all golden cases
 
 void expect_rates(Schedule schedule, const Tensor& rates, const std::string& what) {
   for (std::int64_t step = 0; step < rates.elements(); ++step)
     EXPECT_NEAR(schedule.at(step), rates.f64()[step], 1e-12 * kPeak) << what << " " << step;
 }
 
-// Compare `schedule` with each golden case, with its peak, warm-up and length.
+// Compare `schedule` with each golden case, after setting the peak, warm-up and length of the case.
 void expect_like_golden(Schedule schedule, const std::string& golden_name) {
   const auto file = formats::SafetensorsFile::open(testing::golden("schedules/golden.safetensors"));
   const std::pair<std::int64_t, std::int64_t> cases[] = {{0, 20}, {5, 25}, {10, 40}};

@@ -1,4 +1,4 @@
-// Flags in the tables of constants that describe the keys of the run file and the tasks.
+// Check the flags in the constant tables of run-file keys and of tasks.
 #include "train/run_config.h"
 #include "train/task.h"
 

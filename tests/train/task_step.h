@@ -16,7 +16,7 @@
 
 namespace regard::train {
 
-// Copy tests/data/NAME, with a config.json without dropout.
+// Copy the model folder tests/data/NAME to `to`, with all dropout rates in config.json set to 0.
 inline void write_without_dropout(const std::string& name, const std::filesystem::path& to) {
   const std::filesystem::path from = regard::testing::golden(name);
   for (const auto& item : std::filesystem::directory_iterator(from))
@@ -33,7 +33,7 @@ inline void write_without_dropout(const std::string& name, const std::filesystem
   regard::testing::write_file(to, "config.json", config.dump());
 }
 
-// Return the padded inputs of the golden file as a batch without labels.
+// Return the inputs of the golden file as a batch, without padding and without labels.
 inline Batch batch_of(const regard::testing::Golden& golden) {
   Batch batch;
   const Tensor ids = golden.tensor("input_ids");

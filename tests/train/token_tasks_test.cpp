@@ -230,7 +230,7 @@ TEST(MaskTokens, FollowTheRules) {
   }
 }
 
-// A span ends after each word with probability 0.2, and after ten words.
+// A span ends after each word with probability 0.2, and after ten words at the latest.
 TEST(MaskTokens, SpansHaveTheLengthsOfSpanBert) {
   const Ids starts(1000, 1);
   const MaskRules one_span{.unit = MaskUnit::span, .share = 0.0005, .mask = 4, .vocabulary = 1000, .seed = 3};
@@ -310,8 +310,8 @@ TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
           R"({"data": [{"title": "t", "paragraphs": [{"context": "anna has two apples", "qas": [{"id": "1",
               "question": "how many ?", "answers": [{"text": "two", "answer_start": 9}]}]}]}]})");
     }
-    // For tasks of sound, each text in the first column is the name of a file: half a second of silence,
-    // 16-bit PCM at 16 kHz.
+    // For sound tasks, the first column contains file names, so write a WAV file for each of its texts: half
+    // a second of silence, 16-bit PCM at 16 kHz.
     const std::string wav =
         std::string(
             "RIFF\xA4\x3E\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3E\0\0\0\x7D\0\0\2\0\x10\0data\x80\x3E\0\0",

@@ -12,7 +12,7 @@
 namespace regard::train {
 namespace {
 
-// The numbers of occurrences of each example in each of the first `epochs` epochs.
+// Return how often each example occurs in each of the first `epochs` epochs.
 std::vector<std::map<std::size_t, int>> occurrences(std::size_t examples,
                                                     const std::vector<data::WeightedSource>& sources,
                                                     std::size_t epochs) {

@@ -138,7 +138,7 @@ TEST(Sampling, TheTreeIsHuffmans) {
     const auto begin = static_cast<std::ptrdiff_t>(tree.begin[word]),
                end = static_cast<std::ptrdiff_t>(tree.begin[word + 1]);
     cost += counts[word] * (end - begin);
-    ASSERT_EQ(tree.node[static_cast<std::size_t>(begin)], 4);  // the root
+    ASSERT_EQ(tree.node[static_cast<std::size_t>(begin)], 4);  // node 4 is the root
     for (std::ptrdiff_t at = begin; at < end; ++at) {
       ASSERT_GE(tree.node[static_cast<std::size_t>(at)], 0);
       ASSERT_LT(tree.node[static_cast<std::size_t>(at)], 5);

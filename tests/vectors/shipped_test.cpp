@@ -48,7 +48,7 @@ TEST(ShippedVectors, MoneyPullsBankTowardsMoneyAndRiverAway) {
   EXPECT_GT(pull("river bank flows", "bank", "river", "money"), 0.2);
 }
 
-// Words with two meanings that were not considered when the vectors were made.
+// The ambiguous words of this test were not considered when the vectors were made.
 TEST(ShippedVectors, PullOtherAmbiguousWordsToo) {
   EXPECT_GT(pull("summer light sun", "light", "sun", "heavy"), 0.2);
   EXPECT_GT(pull("heavy light burden", "light", "heavy", "sun"), 0.05);

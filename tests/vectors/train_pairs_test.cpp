@@ -149,7 +149,7 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   EXPECT_NEAR(told.back().words, 5.0 * static_cast<double>(text.tokens_read), 1.0);
   EXPECT_NEAR(told.front().rate, 0.0008, 1e-9);
   EXPECT_LT(told.back().rate, 0.0005);
-  EXPECT_NEAR(told.front().loss, std::log(2.0), 0.1);  // outputs start at zero
+  EXPECT_NEAR(told.front().loss, std::log(2.0), 0.1);  // output vectors start at zero
   EXPECT_LT(told.back().loss, told.front().loss - 0.1);
   int calls = 0;
   options.stopped = [&] { return ++calls == 2; };

@@ -74,7 +74,8 @@ TEST_F(Reading, Word2vecBinaryWithAndWithoutLineEnds) {
   }
 }
 
-// One binary file in a few hundred has a line end early in its first vector, after bytes that are valid text.
+// In one binary file of a few hundred, the bytes of the first vector begin with valid text and a line end.
+// Such a file must still be read as binary.
 TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
   RandomStream random({.seed = 5});
   for (const std::size_t size : {4u, 10u, 100u})

@@ -1,5 +1,5 @@
-// Read every corpus that the recipes use completely. The numbers of rows and labels equal those that other
-// programs count.
+// Read all rows of every corpus that the recipes use. The numbers of rows and labels equal the numbers that
+// other programs count.
 #include <gtest/gtest.h>
 
 #include <algorithm>

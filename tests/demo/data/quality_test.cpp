@@ -1,5 +1,5 @@
-// After the complete training of `regard demo` (a minute or two), most held-out sentences and all example
-// sentences of texts about attention are translated exactly as in the phrasebook.
+// After the complete training of `regard demo` (a minute or two), most held-out sentences, and all example
+// sentences from articles about attention, are translated exactly as in the phrasebook.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -9,7 +9,7 @@ namespace {
 class SlowCommands : public ::testing::TestWithParam<DocumentGroup> {};
 
 TEST_P(SlowCommands, PrintWhatThePageShows) {
-  // The examples of the page use the run of `make demo`.
+  // The page's commands use the run folder runs/demo, which `make demo` trains.
   check_documents(GetParam(), true, [](const std::filesystem::path& sandbox) {
     std::filesystem::create_directories(sandbox / "runs");
     std::filesystem::copy(trained_demo().folder, sandbox / "runs/demo",

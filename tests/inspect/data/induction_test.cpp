@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-// Return training text like the output of recipes/make_repeats.py: blocks of pieces of a ring of letters.
+// Return training text like the output of recipes/make_repeats.py: each line consists of random sections of a
+// random cycle of letters.
 std::string repeats(std::int64_t letters) {
   RandomStream stream({1, 0, place_of("repeats")});
   const auto between = [&](std::uint64_t least, std::uint64_t most) {

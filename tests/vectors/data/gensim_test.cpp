@@ -54,7 +54,7 @@ TEST(GensimData, EveryFileGivesItsNeighboursAndAnalogies) {
     const std::vector<Question> questions{analogy_of(vectors, abc[0], abc[1], abc[2])};
     expect_neighbours(vectors, search(vectors, questions, 3, pool)[0], analogy.at("add"), 2e-6,
                       name + ", 3CosAdd");
-    // A divisor near zero magnifies the rounding error of a cosine.
+    // 3CosMul divides by a cosine, and a divisor near zero magnifies its rounding error.
     expect_neighbours(vectors, search(vectors, questions, 3, pool, AnalogyMethod::multiply)[0],
                       analogy.at("multiply"), 2e-5, name + ", 3CosMul");
   }

@@ -1,0 +1,182 @@
+// Transcription by wav2vec 2.0 with a CTC head: decoding compared with the sum over all paths, and the texts,
+// times and errors of a folder.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "ops/plain/ctc_loss.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+#include "support/wav.h"
+#include "tasks/transcribe.h"
+
+namespace regard::testing {
+namespace {
+
+using tasks::TranscriptSegment;
+
+Tensor random_logits(std::int64_t frames, std::int64_t labels, std::uint64_t seed) {
+  Tensor logits = Tensor::empty({frames, labels});
+  for (std::int64_t i = 0; i < logits.elements(); ++i)
+    logits.f32()[i] =
+        static_cast<float>(2.0 * std::sin(static_cast<double>((i + 1) * (seed + 3) * 7919 % 1000)));
+  return logits;
+}
+
+std::vector<std::int32_t> labels_of(const std::vector<tasks::CtcLabel>& path) {
+  std::vector<std::int32_t> all;
+  for (const tasks::CtcLabel& label : path) all.push_back(label.label);
+  return all;
+}
+
+TEST(CtcSearch, AWideBeamFindsTheMostProbableLabels) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    constexpr std::int64_t kFrames = 5, kLabels = 3;
+    Tensor logits = random_logits(kFrames, kLabels, seed);
+    std::vector<double> numbers(logits.f32(), logits.f32() + logits.elements());
+    // Score every sequence of up to five labels by the sum over all its paths.
+    double best = 1e9;
+    std::vector<std::int32_t> best_labels;
+    for (int code = 0; code < 3 * 3 * 3 * 3 * 3; ++code) {
+      std::vector<std::int32_t> labels;
+      for (int rest = code; rest > 0; rest /= 3)
+        if (rest % 3 > 0) labels.push_back(rest % 3);
+      const double loss = plain::ctc_loss<double>(kFrames, kLabels, numbers.data(), labels, 0);
+      if (loss < best - 1e-12) best = loss, best_labels = labels;
+    }
+    tasks::to_log_probabilities(logits);
+    const tasks::CtcHypothesis found = tasks::ctc_beam_search(logits, 0, 200);
+    EXPECT_EQ(labels_of(found.labels), best_labels) << seed;
+    EXPECT_NEAR(-found.log_probability, best, 1e-5) << seed;
+  }
+}
+
+TEST(CtcSearch, BestPathMergesRepetitionsAndKeepsFrames) {
+  const std::int32_t path[] = {0, 2, 2, 0, 2, 1, 1, 0};
+  Tensor logits = Tensor::zeros({8, 3});
+  for (std::int64_t t = 0; t < 8; ++t) logits.row(t)[path[t]] = 1.0f;
+  const std::vector<tasks::CtcLabel> labels = tasks::ctc_best_path(logits, 0);
+  EXPECT_EQ(labels_of(labels), (std::vector<std::int32_t>{2, 2, 1}));
+  EXPECT_EQ(labels[0].first, 1);
+  EXPECT_EQ(labels[0].last, 2);
+  EXPECT_EQ(labels[2].first, 5);
+  EXPECT_EQ(labels[2].last, 6);
+}
+
+class CtcFolder : public ::testing::Test {
+ protected:
+  CtcFolder() {
+    const auto from = testing::golden("hf-tiny/wav2vec2-stable");
+    for (const char* file : {"config.json", "model.safetensors", "preprocessor_config.json"})
+      std::filesystem::copy(from / file, folder_ / file);
+    write_file_atomically(
+        folder_ / "vocab.json",
+        R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"A":4,"B":5,"C":6,"D":7,"E":8,"F":9,"G":10,"H":11})");
+    write_file_atomically(folder_ / "tokenizer_config.json", R"({"pad_token":"<pad>","do_lower_case":true})");
+    std::vector<std::int16_t> samples;
+    for (int i = 0; i < 48000; ++i)
+      samples.push_back(static_cast<std::int16_t>(8000.0 * std::sin(0.05 * i * (1.0 + i / 48000.0))));
+    write_file_atomically(folder_ / "sound.wav", testing::wav_file(samples));
+  }
+
+  std::vector<TranscriptSegment> transcribe(const tasks::TranscribeOptions& options) {
+    const auto folder = formats::ModelFolder::open(folder_.path());
+    const auto loaded = infer::LoadedModel::open(folder_.path(), {.reads = InputKind::features});
+    ThreadPool pool(2);
+    tasks::Transcriber transcriber(folder, loaded, pool, options);
+    std::vector<TranscriptSegment> segments;
+    tasks::TranscribeListener listener;
+    listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };
+    EXPECT_NEAR(transcriber.transcribe(folder_ / "sound.wav", listener).duration, 3.0, 1e-9);
+    return segments;
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CtcFolder, TheProbeChangesThePasses) {
+  struct : Probe {
+    bool wants(std::string_view) override { return false; }
+    void see(std::string_view, std::int64_t, const Tensor&) override {}
+    float head_scale(std::string_view, std::int64_t) override { return 0.0f; }
+  } no_heads;
+  tasks::TranscribeOptions options;
+  options.ctc.probe = &no_heads;
+  EXPECT_NE(transcribe(options).at(0).log_probability, transcribe({}).at(0).log_probability);
+}
+
+TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
+  for (const std::int64_t beam : {1, 8}) {
+    tasks::TranscribeOptions options;
+    options.ctc.beam = beam, options.ctc.word_times = true;
+    const std::vector<TranscriptSegment> segments = transcribe(options);
+    ASSERT_FALSE(segments.empty());
+    double before = 0.0;
+    for (const TranscriptSegment& segment : segments) {
+      EXPECT_EQ(segment.text.find_first_not_of("abcdefgh "), std::string::npos) << segment.text;
+      EXPECT_LE(before, segment.start);
+      EXPECT_LT(segment.start, segment.end);
+      EXPECT_LE(segment.end, 3.0);
+      std::string text;
+      double last = segment.start;
+      ASSERT_FALSE(segment.words.empty());
+      for (const tasks::TranscriptWord& word : segment.words) {
+        text += (text.empty() ? "" : " ") + word.text;
+        // With beam search, a label may begin in the last frame of the label before it.
+        EXPECT_TRUE(beam > 1 || last <= word.start) << last << " " << word.start;
+        EXPECT_LT(word.start, word.end);
+        last = word.end;
+      }
+      EXPECT_EQ(text, segment.text);
+      EXPECT_LE(segment.start, segment.words.front().start);
+      EXPECT_LE(segment.words.back().end, segment.end);
+      before = segment.start;
+    }
+  }
+}
+
+// Pieces with enough overlap give the labels of the whole sound, except where normalisation differs.
+// transformers applies Python's str.lower() to the text.
+TEST_F(CtcFolder, EveryLetterIsLowerCased) {
+  const std::string plain = transcribe({}).at(0).text;
+  write_file_atomically(
+      folder_ / "vocab.json",
+      R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"Ä":4,"É":5,"Ñ":6,"Ø":7,"Ж":8,"Ω":9,"Ğ":10,"Ç":11})");
+  std::string expected;
+  for (const char letter : plain)
+    expected += letter == ' ' ? " "
+                              : std::vector<const char*>{"ä", "é", "ñ", "ø", "ж", "ω", "ğ", "ç"}.at(
+                                    static_cast<std::size_t>(letter - 'a'));
+  EXPECT_FALSE(plain.empty());
+  EXPECT_EQ(transcribe({}).at(0).text, expected);
+}
+
+TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
+  tasks::TranscribeOptions whole, pieces;
+  whole.ctc.segment_seconds = pieces.ctc.segment_seconds = whole.ctc.pause_seconds =
+      pieces.ctc.pause_seconds = 100.0;
+  pieces.ctc.piece_seconds = 0.5, pieces.ctc.overlap_seconds = 0.25;
+  const auto a = transcribe(whole), b = transcribe(pieces);
+  ASSERT_EQ(a.size(), 1u);
+  ASSERT_EQ(b.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(a[0].tokens.size()), static_cast<double>(b[0].tokens.size()),
+              0.3 * static_cast<double>(a[0].tokens.size()));
+  EXPECT_NEAR(a[0].end, b[0].end, 0.1);
+}
+
+TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
+  const auto expect = [&](const char* text, const char* what) {
+    write_file_atomically(folder_ / "vocab.json", text);
+    EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
+  };
+  expect("[]", "vocab.json: the content is not a JSON object");
+  expect(R"({"A": 12})", "the id of a label is out of range");
+  expect(R"({"A": "B"})", "A");
+  write_file_atomically(folder_ / "tokenizer_config.json", "[]");
+  expect("{}", "tokenizer_config.json: the content is not a JSON object");
+}
+
+}  // namespace
+}  // namespace regard::testing
