@@ -37,12 +37,12 @@ TEST(LongSearch, GoesOnPastTheFirstMemory) {
   const std::vector<Tokens> prompts = testing::random_tokens({4}, model->vocabulary(), 7);
   SearchOptions options;
   options.sample = true, options.n_best = 2, options.seed = 5;
-  options.max_new = kFirstRoom;
+  options.max_new = kFirstCapacity;
   const auto whole = generate(*model, pool, prompts, options)[0];
-  options.max_new = kFirstRoom + 40;
+  options.max_new = kFirstCapacity + 40;
   const auto longer = generate(*model, pool, prompts, options)[0];
   for (std::size_t i = 0; i < 2; ++i) {
-    ASSERT_EQ(longer[i].tokens.size(), static_cast<std::size_t>(kFirstRoom + 40));
+    ASSERT_EQ(longer[i].tokens.size(), static_cast<std::size_t>(kFirstCapacity + 40));
     EXPECT_TRUE(std::equal(whole[i].tokens.begin(), whole[i].tokens.end(), longer[i].tokens.begin()));
     EXPECT_EQ(longer[i].token_log_probabilities.size(), longer[i].tokens.size());
   }

@@ -3,12 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "base/file.h"
 #include "base/json.h"
 #include "support/shared_data.h"
-#include "support/temporary_folder.h"
 #include "support/throws.h"
 
 namespace regard::testing {
