@@ -8,10 +8,9 @@
 namespace regard::cli {
 
 inline void add_adapter(CLI::App& verb, std::string& folder) {
-  verb.add_option(
-      "--adapter", folder,
-      "LoRA adapter of the model: a folder with adapter_config.json and "
-      "adapter_model.safetensors, as PEFT writes them. Default: the adapter of the run, if it has one");
+  verb.add_option("--adapter", folder,
+                  "LoRA adapter of the model: a folder with adapter_config.json and "
+                  "adapter_model.safetensors, as PEFT writes them. Default: the run's adapter, if any");
 }
 
 }  // namespace regard::cli

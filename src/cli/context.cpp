@@ -97,7 +97,7 @@ const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, c
 }
 
 void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
-  constexpr std::size_t kMostColumns = 12;  // maximum number of sentences in a matrix on the terminal
+  constexpr std::size_t kMostColumns = 12;  // maximum number of sentences for which cosines are printed
   print_result("'{}' in {} {}\n", context.word, context.places.size(),
                context.places.size() == 1 ? "sentence" : "sentences");
   for (std::size_t i = 0; i < context.places.size(); ++i) {

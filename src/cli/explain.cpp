@@ -198,7 +198,8 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("--model", request->source.model,
                    "Explain one head of this model: its input, queries, keys and values");
   add_checked_option(*verb, "--layer", request->source.layer, "Layer, from 0; with --model", not_negative());
-  add_checked_option(*verb, "--head", request->source.head, "Head, from 0; with --model", not_negative());
+  add_checked_option(*verb, "--head", request->source.head,
+                     "Index of the head to show, from 0; needs --model", not_negative());
   verb->add_flag(
       "--block", request->block,
       "Explain the whole layer for one token: attention, cross-attention, feed-forward layer, residual "

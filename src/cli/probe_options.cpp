@@ -11,17 +11,17 @@
 namespace regard::cli {
 
 void add_changes(CLI::App& verb, ProbeOptions& options) {
-  verb.add_option(
-      "--ablate", options.ablate,
-      "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas; CLIP "
-      "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD");
+  verb.add_option("--ablate", options.ablate,
+                  "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD (KIND: encoder, decoder "
+                  "or cross), separated by commas; CLIP "
+                  "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD");
   add_intervene(verb, options.interventions);
 }
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--attend", options.attend,
-                  "Write the attention weights of each input to this file, one JSON object per line, as "
-                  "attend --json --full");
+                  "Write the attention weights of each input to this file, one JSON object per line, in the "
+                  "format of attend --json --full");
   add_changes(verb, options);
 }
 

@@ -13,7 +13,7 @@ inline CLI::Validator valid_text() {
             const auto bad = utf8::first_bad_byte(text);
             return bad ? "the text is not UTF-8 (byte " + std::to_string(*bad) + ")" : std::string();
           },
-          "TEXT"};
+          ""};
 }
 
 // Return a check that a value is not empty.

@@ -36,7 +36,7 @@ class TrainingScreen : public train::Listener {
   bool quiet_;
   double interval_;  // seconds between two printed lines
   double first_fraction_ = -1;
-  train::StepReport last_;       // report of the last step
+  train::StepReport last_;       // most recent report
   std::string last_validation_;  // loss and metrics of the last validation; "" before the first one
   std::optional<train::Sample> sample_;
   Stopwatch since_start_, since_line_;

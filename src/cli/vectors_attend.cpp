@@ -115,7 +115,7 @@ void attend(Globals& globals, const VectorsAttendOptions& options) {
 
 void add_vectors_attend(CLI::App& parent, Globals& globals) {
   const auto [verb, options] = add_command<VectorsAttendOptions>(
-      parent, "attend", "Self-attention without parameters over word vectors",
+      parent, "attend", "Compute self-attention without parameters on word vectors",
       "Computes softmax(X Xᵀ) X over the word vectors X, normalised to length 1, so that scores are "
       "cosines.\n"
       "Each output is a weighted mean of the vectors of the text.");

@@ -87,8 +87,9 @@ class RunFolder {
   // Return the key "best_step" in the state.json of the checkpoint of `step`; std::nullopt if the file has no
   // such key or cannot be read. Sets `problem` to the reason if the file cannot be read.
   std::optional<std::int64_t> best_called_by(std::int64_t step, std::string* problem = nullptr) const;
-  // Return the best step that the latest checkpoint names. If it names none, use the newest other checkpoint
-  // that names one. Sets `problem` to the reason if the state.json of the latest checkpoint cannot be read.
+  // Return the step that the latest checkpoint records as the best. If it records none, return the step that
+  // the newest other checkpoint records. Set `problem` to the reason if the state.json of the latest
+  // checkpoint cannot be read.
   std::optional<std::int64_t> best_called_by_latest(std::string* problem = nullptr) const;
   Checkpoint validated(std::int64_t step) const;
   // Return the newest valid checkpoint, with a warning if newer ones are not valid. `except` is the step of a

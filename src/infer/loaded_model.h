@@ -16,7 +16,7 @@
 
 namespace regard::infer {
 
-// Settings for opening a folder; they override the folder's own.
+// Settings for loading a model folder. They override the settings that are stored in the folder.
 struct FolderSettings {
   Json values = Json::object();  // values for keys of generation_config.json
   // A key of task_specific_params in config.json, as in T5's folders. Empty for no task.

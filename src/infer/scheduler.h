@@ -51,8 +51,8 @@ struct SchedulerLimits {
 class TokenListener {
  public:
   virtual ~TokenListener() = default;
-  // Report a new token of independent sequence `sequence`. The last token is reported only by finished(). Not
-  // called for beam searches, because they may still drop tokens.
+  // Called for each new token of a request without beam search, except the last, which only finished()
+  // reports. `sequence` is the index among the sequences of the request.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }

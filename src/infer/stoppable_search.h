@@ -15,7 +15,8 @@ inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;
 // Called after every decoding step. If it returns true, the search stops and returns an empty vector.
 using Stop = std::function<bool()>;
 
-// Variants of decode(), translate() and generate() of infer/search.h. An empty `stop` is not called.
+// Like decode(), translate() and generate() of infer/search.h, but `stop` can end the search; it may be
+// empty.
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options,
                                             const Stop& stop);

@@ -38,8 +38,8 @@ const char* torch_name(DType dtype) {
   return dtype == DType::f16 ? "float16" : dtype == DType::bf16 ? "bfloat16" : "float32";
 }
 
-// Return a post-processor that does what `before` does, and also appends the end token to every text. regard
-// appends that token in code if the run's tokenizer does not.
+// Return a post-processor of tokenizer.json that applies `before` and then appends the token `end`. Needed if
+// the run's tokenizer does not append this token, because regard then appends it.
 Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std::string& end) {
   const auto id = tokenizer.id_of(end);
   if (!id || (!tokenizer.after().empty() && tokenizer.after().back() == *id)) return before;

@@ -14,7 +14,7 @@ namespace regard::models {
 enum class TransformersClass {
   marian,      // MarianMTModel: post-norm, sinusoidal positions, shared or separate vocabularies
   pegasus,     // PegasusForConditionalGeneration: pre-norm, sinusoidal positions
-  blenderbot,  // BlenderbotForConditionalGeneration: pre-norm, learned positions or none
+  blenderbot,  // BlenderbotForConditionalGeneration: pre-norm; learned or no positions
   gpt2,        // GPT2LMHeadModel: decoder, layer norm, any positions except rotary
   llama,       // LlamaForCausalLM: decoder, RMS norm, rotary positions
 };

@@ -1,4 +1,5 @@
-// A run during training: steps, validations, checkpoints and log. TrainingRun (run.h) constructs it.
+// The training loop of a run: executes steps and validations, and writes checkpoints and log.jsonl.
+// Constructed by TrainingRun (run.h).
 #pragma once
 
 #include <optional>

@@ -26,7 +26,8 @@ struct CooccurrenceOptions {
   std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 
-// Return every pair that occurs, once, in random order; windows do not cross sentence ends.
+// Return each pair of words that co-occur, once, with its total count, in random order. A context window does
+// not cross the end of a sentence.
 // An external merge sort adds the counts of equal pairs. The pairs are then distributed at random over files
 // that fit into memory, and each file is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,

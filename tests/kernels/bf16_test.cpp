@@ -1,5 +1,5 @@
-// bf16 products: the bits that Intel's manual defines for each path, for any shape, layout and number of
-// threads.
+// Products of bf16 matrices have the bits that Intel's manual defines for the instructions, for any shape,
+// layout and number of threads.
 #include "kernels/bf16.h"
 
 #include <gtest/gtest.h>

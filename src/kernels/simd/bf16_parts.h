@@ -21,7 +21,7 @@ HWY_INLINE void for_each_panel(const Bf16Block& block, Body&& body) {
   }
 }
 
-// Return block `i` of B, which contains kBf16Steps consecutive steps of k.
+// Return the start of group `i` of B. A group has kBf16Steps consecutive steps along the inner dimension k.
 HWY_INLINE const std::uint16_t* steps_of_b(const Bf16Block& block, std::int64_t i) {
   return block.pages.at != nullptr ? block.pages.part(i) : block.b + i * kBf16Steps * block.width();
 }

@@ -1,6 +1,6 @@
 // Sums and maxima within a row. The result depends only on the row: vector i is added to accumulator i mod 4,
-// and the accumulators are combined as (0 + 1) + (2 + 3). Their lanes are combined last, in an order that is
-// fixed for each instruction set.
+// and the accumulators are combined as (0 + 1) + (2 + 3). The lanes of this sum are then combined in an order
+// that is fixed for each instruction set.
 #pragma once
 
 #include "kernels/simd/masked.h"

@@ -25,7 +25,7 @@ struct Expression {
     slice,        // slice of a value: parts[0][parts[1]:parts[2]:parts[3]]; omitted parts are null
     call,         // call of a function: parts[0](parts[1…], named)
     filter,       // the filter `text`: parts[0] | text(parts[1…], named)
-    test,         // the test `text`: parts[0] is text(parts[1…])
+    test,         // a Jinja test, "parts[0] is NAME(parts[1…])"; `text` contains NAME
     negated,      // not parts[0]
     minus,        // -parts[0]
     sign,         // parts[0] and parts[1] with the operator `text`: arithmetic, "~", "and" or "or"

@@ -230,9 +230,9 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (train_.rows() == 0) throw nothing_left(config_, "train");
   if (valid_.rows() == 0) throw nothing_left(config_, "validate");
   if (train_.texts.size() != valid_.texts.size())
-    throw usage_error("the rows of 'data.valid' and 'data.train' have different numbers of texts")
-        .found(std::to_string(valid_.texts.size()) + " texts in 'data.valid'")
-        .expected(std::to_string(train_.texts.size()) + " texts, as in 'data.train'");
+    throw usage_error("'data.valid' and 'data.train' have different numbers of texts per row")
+        .found(std::to_string(valid_.texts.size()) + " texts per row in 'data.valid'")
+        .expected(std::to_string(train_.texts.size()) + " texts per row, as in 'data.train'");
 }
 
 // The texts of a row are consecutive in the batch. The label of row i in a micro-batch is i, because the
