@@ -160,7 +160,7 @@ TEST_F(StudyRobustness, AModelWithoutLogitsIsRefused) {
   for (const char* view : {"tokens", "direct"})
     expect_error(
         {testing::golden("hf-more/st-mean").string(), "--view", view, "--text", "A bank.", "--answer", "b"},
-        2, "logits");
+        2, "a model that predicts the next token");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(Threads, ARefusedThreadIsSaidOnceAndDoneWithout) {
   if (code == 77) GTEST_SKIP() << "this user may not be changed or limited here";
   EXPECT_EQ(code, 0);
   const std::string said = testing::file_content(errors);
-  const std::string wanted = "regard: the system started 1 of 4 threads";
+  const std::string wanted = "regard: the system started only 1 of 4 threads";
   EXPECT_EQ(said.find(wanted), 0u) << said;
   EXPECT_EQ(said.find(wanted, 1), std::string::npos) << "it is said once";
 }
