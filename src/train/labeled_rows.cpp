@@ -49,7 +49,7 @@ class RowReader {
     const std::string& line = row_.text(0);
     const std::size_t end = line.find_first_of(" \t");
     label_ = line.substr(0, end);
-    texts_.push_back(end == std::string::npos ? "" : line.substr(line.find_first_not_of(" \t", end)));
+    texts_.push_back(line.substr(std::min(line.find_first_not_of(" \t", end), line.size())));
     if (is_blank(label_)) throw row_.error(0, "the line has no label before its text").expected("LABEL TEXT");
   }
 
