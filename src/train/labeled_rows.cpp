@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/plain_text.h"
@@ -79,6 +80,10 @@ class RowReader {
     const bool in_line = row_.size() == 1;
     if (problem_ == Problem::regression) {
       const double value = in_line ? number_of(label_) : row_.number(label_column_);
+      if (std::fabs(value) > static_cast<double>(std::numeric_limits<float>::max()))
+        throw row_.error(label_column_, "the label is too large for 32-bit floating point")
+            .found(fmt::format("{}", value))
+            .expected("a number between -3.4e38 and 3.4e38");
       rows.values.push_back(static_cast<float>(value));
       return;
     }

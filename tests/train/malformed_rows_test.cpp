@@ -68,6 +68,9 @@ INSTANTIATE_TEST_SUITE_P(
             "{\"t\": \"a\", \"l\": \"X\"}\n{\"t\": [1], \"l\": \"X\"}\n{\"t\": \"b\", \"l\": \"Y\"}\n",
             kColumns},
         MalformedCase{"Numbers", "classification", "t.tsv", "t\tl\na\tx\nb\t2\na\t1\n", kNumbers},
+        MalformedCase{"HugeNumbers", "classification", "t.jsonl",
+                      "{\"t\": \"a\", \"l\": 1}\n{\"t\": \"b\", \"l\": -1e39}\n{\"t\": \"a\", \"l\": 2}\n",
+                      kNumbers},
         MalformedCase{
             "Pairs", "translation", "t.jsonl",
             "{\"t\": \"a\", \"l\": \"b\"}\n{\"t\": null, \"l\": \"a\"}\n{\"t\": \"b\", \"l\": \"a\"}\n",
