@@ -97,6 +97,19 @@ TEST(Similar, AZeroVectorIsSimilarToNothing) {
   EXPECT_EQ(order(neighbours_of(vectors, "none"), AnalogyMethod::add), (std::vector<std::size_t>{0, 1, 3}));
 }
 
+// The inverse of the norm of "tiny" and the norm of "huge" are beyond the range of float.
+TEST(Similar, VerySmallAndVeryLargeVectorsHaveTheirCosines) {
+  const WordVectors vectors(std::vector<std::string>{"a", "tiny", "huge", "b"}, 2,
+                            std::vector<float>{1, 0, 1e-43f, 1e-43f, 3e38f, 3e38f, 0, 1});
+  ThreadPool pool(1);
+  EXPECT_TRUE(std::isfinite(vectors.norm(2)));
+  for (const char* word : {"a", "tiny", "huge", "b"})
+    for (const Neighbour& one : search(vectors, std::vector{neighbours_of(vectors, word)}, 4, pool)[0]) {
+      const double expected = cosine(vectors.require(word), vector_at(vectors, one.index));
+      EXPECT_NEAR(one.score, expected, 1e-6) << word << " " << vectors.word(one.index);
+    }
+}
+
 TEST(Similar, UnknownWordsAreNamed) {
   const auto vectors = random_vectors(5, 3);
   EXPECT_REGARD_ERROR(neighbours_of(vectors, "bank"), ErrorKind::usage, "'bank'");
