@@ -139,6 +139,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"too many lines", "1 1\na 1\nb 2\n", ":3: the number of words differs"},
       {"few numbers", "2 3\na 1 2 3\nb 1 2\n", ":3: "},
       {"too many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
+      {"too many numbers after tabs", "2 2\na\t1\t2\nb\t1\t2\t3\t4\n", ":3: the line has too many numbers"},
       {"no word", "2 2\na 1 2\n3 4\n", ":3: the line has no word"},
       {"first of the wrong lines", long_text,
        ":702: not a finite number (expected a word and 2 numbers, found 'x'"},
