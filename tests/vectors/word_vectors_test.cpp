@@ -224,6 +224,7 @@ TEST_F(Reading, FasttextBinary) {
   expect_vector(vectors, "</s>", {1, 10});  // </s> has no n-grams
   EXPECT_FALSE(vectors.find("abc"));
   EXPECT_EQ(vectors.require("abc").size(), 2u);
+  EXPECT_REGARD_ERROR(read("\xEF\xBB\xBF" + fasttext_model()), ErrorKind::bad_file, "byte order mark");
 }
 
 TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {
