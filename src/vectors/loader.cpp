@@ -19,7 +19,6 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
-constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // maximum length of a word in bytes
 
 // Return true if the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {

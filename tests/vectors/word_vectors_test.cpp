@@ -172,7 +172,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
 }
 
 // Return a fastText model with two words, minn 2, maxn 3 and four buckets.
-std::string fasttext_model() {
+std::string fasttext_model(const std::string& first_word = "ab") {
   std::string bytes;
   const auto put = [&bytes](auto value) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -181,8 +181,8 @@ std::string fasttext_model() {
   put(1e-4);
   for (const std::int32_t number : {2, 2, 0}) put(number);
   for (const std::int64_t number : {10, -1}) put(number);
-  for (const char* word : {"ab", "</s>"}) {
-    bytes.append(word, std::strlen(word) + 1);
+  for (const std::string& word : {first_word, std::string("</s>")}) {
+    bytes.append(word.c_str(), word.size() + 1);
     put(std::int64_t{5});
     put(std::int8_t{0});
   }
@@ -225,6 +225,12 @@ TEST_F(Reading, FasttextBinary) {
   EXPECT_FALSE(vectors.find("abc"));
   EXPECT_EQ(vectors.require("abc").size(), 2u);
   EXPECT_REGARD_ERROR(read("\xEF\xBB\xBF" + fasttext_model()), ErrorKind::bad_file, "byte order mark");
+}
+
+TEST_F(Reading, AWordOfAFasttextModelHasALimitedLength) {
+  EXPECT_EQ(read(fasttext_model(std::string(65536, 'a'))).count(), 2u);
+  EXPECT_REGARD_ERROR(read(fasttext_model(std::string(65537, 'a'))), ErrorKind::bad_file,
+                      "unterminated word");
 }
 
 TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {
