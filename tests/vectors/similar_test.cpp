@@ -149,7 +149,7 @@ TEST_F(EvaluateFiles, AnalogiesBySection) {
   const auto path = file(
       ": royal\nman king woman queen\nMan King Woman Queen\nman king woman tree\n: other\nman king bank "
       "tree\n");
-  EXPECT_TRUE(holds_analogies(path));
+  EXPECT_TRUE(EvaluationFile(path).holds_analogies());
   const auto sections = evaluate_analogies(vectors_, path, {}, pool_);
   ASSERT_EQ(sections.size(), 2u);
   EXPECT_EQ(sections[0].name, "royal");
@@ -161,6 +161,16 @@ TEST_F(EvaluateFiles, AnalogiesBySection) {
                       ErrorKind::bad_file, "data:1");
   EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file(": a\nman king woman\n"), {}, pool_),
                       ErrorKind::bad_file, "WORD WORD WORD WORD");
+}
+
+TEST_F(EvaluateFiles, StandardInputIsReadOnce) {
+  testing::write_file(folder_.path(), "v.txt", "a 1 0\nb 1 1\nc 0 1\n");
+  const std::string pairs = "# by people\na\tb\t2\na\tc\t1\n", analogies = ": one\na b a b\n";
+  for (const auto& [data, expected] : {std::pair(pairs, "over 2 pairs"), {analogies, "0 of     1"}}) {
+    const auto result = testing::run_program({"vectors", "evaluate", "v.txt", "-"}, folder_.path(), data);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find(expected), std::string::npos) << result.out;
+  }
 }
 
 }  // namespace
