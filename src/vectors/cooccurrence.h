@@ -28,7 +28,7 @@ struct CooccurrenceOptions {
 
 // Return every pair that occurs, once, in random order; windows do not cross sentence ends.
 // An external merge sort adds the counts of equal pairs. The pairs are then distributed at random over files
-// that fit into memory, and each file is shuffled.
+// that fit into memory (but at most 256 files), and each file is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 
