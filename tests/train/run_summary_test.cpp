@@ -54,6 +54,13 @@ TEST_F(Runs, WithoutALimitOfStepsAreFinishedByEpochs) {
   EXPECT_EQ(listed("epochs").at(0)["state"], "stopped");
 }
 
+TEST_F(Runs, TheFinalAverageIsNoStep) {
+  train_run("mean", {"--set", "validation.every_steps=3", "--set", "training.average_last=2"});
+  ASSERT_TRUE(fs::exists(folder / "mean/checkpoints/7"));
+  EXPECT_EQ(listed("mean").at(0)["step"], 6);
+  EXPECT_EQ(listed("mean").at(0)["state"], "finished");
+}
+
 TEST_F(Runs, AreListedWithTheirState) {
   train_run("all/finished");
   train_run("all/more/stopped");
