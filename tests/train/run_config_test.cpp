@@ -328,6 +328,12 @@ TEST(UnusedKeys, TheLongestSoundOfAFolderCanBeSet) {
   EXPECT_EQ(config.sound.seconds, 60);
 }
 
+TEST(UnusedKeys, TheNumberOfScoredCaptionsCanBeSet) {
+  const std::string text =
+      "task = \"captioning\"\n[validation]\nmetrics = [\"exact_match\"]\nmax_sentences = 7\n";
+  EXPECT_NE(run_as_toml(parse_run(text, "/r/run.toml")).find("max_sentences = 7"), std::string::npos);
+}
+
 // A final slash is removed from the run folder, because caches are written next to the folder, not inside it.
 TEST(RunPaths, HaveNoLastSlash) {
   EXPECT_EQ(parse_run(kMinimal, "/r/run.toml", {"output.folder=/r/x/"}).output.folder, "/r/x");
