@@ -320,6 +320,10 @@ INSTANTIATE_TEST_SUITE_P(
         Unused{"[model]\nrotary_base = 1e5\n", "'model.rotary_base'"},
         Unused{"[training]\nmin_learning_rate = 1e-5\n", "'training.min_learning_rate'"},
         Unused{"[validation]\nlower_case = true\n", "neither bleu nor chrf"},
+        Unused{"task = \"question-answering\"\n[training]\nlabel_smoothing = 0.1\n", "no label smoothing"},
+        Unused{"task = \"contrastive\"\n[training]\nlabel_smoothing = 0.1\n", "no label smoothing"},
+        Unused{"task = \"speech-recognition\"\n[model]\nfamily = \"wav2vec2\"\n[validation]\nbeam = 2\n",
+               "run.toml:5: 'validation.beam' has no effect"},
         Unused{"[validation]\nevery_steps = 0\npatience = 3\n", "'validation.patience'"}));
 
 TEST(UnusedKeys, TheLongestSoundOfAFolderCanBeSet) {
