@@ -91,7 +91,9 @@ void prune(const PruneOptions& options, const Globals& globals) {
     const std::uint64_t before = train::summarize_run(path).bytes;
     const auto folder = formats::RunFolder::resume(path);
     const std::vector<std::int64_t> steps = folder.steps();
-    folder.prune(options.keep);
+    // A run with a final average is resumed from the checkpoint of its last step.
+    const std::int64_t last[] = {train::summarize_run(path).step};
+    folder.prune(options.keep, last);
     const std::vector<std::int64_t> kept = folder.steps();
     const std::uint64_t after = train::summarize_run(path).bytes;
     const std::uint64_t freed = before - std::min(before, after);
@@ -119,7 +121,9 @@ void add_runs(CLI::App& app, Globals& globals) {
 
 void add_prune(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("prune", "Remove old checkpoints of training runs");
-  verb->footer("The latest and the best checkpoint are always kept. A run that is being trained is refused.");
+  verb->footer(
+      "The latest and the best checkpoint are always kept, and the one of the last step if the latest is an\n"
+      "average. A run that is being trained is refused.");
   add_globals(*verb, globals);
   auto options = std::make_shared<PruneOptions>();
   verb->add_option("RUN", options->runs, "Run folders")->required();

@@ -117,8 +117,9 @@ double percent(std::int64_t part, std::int64_t whole) {
 }
 
 void evaluate_pairs(const Globals& globals, const VectorsOptions& options,
-                    const vectors::WordVectors& vectors, const vectors::EvaluationOptions& how) {
-  const auto result = vectors::evaluate_pairs(vectors, options.data, how);
+                    const vectors::WordVectors& vectors, vectors::EvaluationFile&& data,
+                    const vectors::EvaluationOptions& how) {
+  const auto result = vectors::evaluate_pairs(vectors, std::move(data), how);
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   if (globals.json)
     return print_json({{"data", options.data},
@@ -134,8 +135,8 @@ void evaluate_pairs(const Globals& globals, const VectorsOptions& options,
 }
 
 void evaluate_analogies(Globals& globals, const VectorsOptions& options, const vectors::WordVectors& vectors,
-                        const vectors::EvaluationOptions& how) {
-  auto sections = vectors::evaluate_analogies(vectors, options.data, how, globals.pool());
+                        vectors::EvaluationFile&& data, const vectors::EvaluationOptions& how) {
+  auto sections = vectors::evaluate_analogies(vectors, std::move(data), how, globals.pool());
   vectors::AnalogySection total{"total"};
   for (const auto& section : sections) {
     total.correct += section.correct;
@@ -163,10 +164,11 @@ void evaluate_analogies(Globals& globals, const VectorsOptions& options, const v
 void evaluate(Globals& globals, const VectorsOptions& options) {
   const auto vectors = options.file.load(globals);
   const vectors::EvaluationOptions how{options.known, options.case_sensitive, method_of(options)};
-  if (vectors::holds_analogies(options.data)) {
-    evaluate_analogies(globals, options, vectors, how);
+  vectors::EvaluationFile data(options.data);
+  if (data.holds_analogies()) {
+    evaluate_analogies(globals, options, vectors, std::move(data), how);
   } else {
-    evaluate_pairs(globals, options, vectors, how);
+    evaluate_pairs(globals, options, vectors, std::move(data), how);
   }
 }
 
@@ -241,7 +243,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
       "DATA holds pairs (WORD WORD NUMBER per line) or analogies in the format of questions-words.txt\n"
       "(\": NAME\" starts a section; four words per line). Upper and lower case are not distinguished: if\n"
       "words differ only in case, the first one in the file is used. --case-sensitive distinguishes them.");
-  judge->add_option("DATA", options->data, "File of pairs or analogies")->required();
+  judge->add_option("DATA", options->data, "File of pairs or analogies; - is standard input")->required();
   add_method(*judge, *options);
   add_checked_option(*judge, "--restrict", options->known,
                      "Use only the first N words of the file; 0 uses all", not_negative());

@@ -19,7 +19,7 @@ bool wants_cache(const RunConfig& config) {
   std::uintmax_t bytes = 0;
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& file : *files) {
-      if (file == "-") return false;
+      if (file == kStandardInput) return false;
       std::error_code failure;
       const std::uintmax_t size = std::filesystem::file_size(file, failure);
       // A file that is not regular (such as a pipe) can be read only once, so its ids are not cached.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/plain_text.h"
@@ -49,7 +50,7 @@ class RowReader {
     const std::string& line = row_.text(0);
     const std::size_t end = line.find_first_of(" \t");
     label_ = line.substr(0, end);
-    texts_.push_back(end == std::string::npos ? "" : line.substr(line.find_first_not_of(" \t", end)));
+    texts_.push_back(line.substr(std::min(line.find_first_not_of(" \t", end), line.size())));
     if (is_blank(label_)) throw row_.error(0, "the line has no label before its text").expected("LABEL TEXT");
   }
 
@@ -79,6 +80,10 @@ class RowReader {
     const bool in_line = row_.size() == 1;
     if (problem_ == Problem::regression) {
       const double value = in_line ? number_of(label_) : row_.number(label_column_);
+      if (std::fabs(value) > static_cast<double>(std::numeric_limits<float>::max()))
+        throw row_.error(label_column_, "the label is too large for 32-bit floating point")
+            .found(fmt::format("{}", value))
+            .expected("a number between -3.4e38 and 3.4e38");
       rows.values.push_back(static_cast<float>(value));
       return;
     }

@@ -47,8 +47,6 @@ std::string expand_environment(const std::string& text, const std::string& file)
   }
 }
 
-constexpr const char* kStandardInput = "-";
-
 std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
   if (path.empty() || path == kStandardInput) return path;
   const fs::path whole = fs::absolute(start / expand_environment(path, file)).lexically_normal();

@@ -170,6 +170,9 @@ struct RunConfig {
   std::string best_metric() const;  // name of the metric that selects the best checkpoint
 };
 
+// Name of standard input in data.train and data.valid.
+inline constexpr const char* kStandardInput = "-";
+
 // Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 

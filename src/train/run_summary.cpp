@@ -46,7 +46,9 @@ void read_state(const formats::RunFolder& folder, const RunConfig& config, RunSu
   if (steps.empty()) return;
   const fs::path file = folder.checkpoint_folder(steps.back()) / kStateFile;
   const RunState state = RunState::from_json(read_json(file.string()), file.string());
-  summary.step = state.step, summary.seconds = state.seconds;
+  // The checkpoint of the final average has the number of the last step + 1.
+  summary.step = state.average_of != 0 ? state.average_of : state.step;
+  summary.seconds = state.seconds;
   summary.best = state.best, summary.best_step = state.best_step;
   summary.progress =
       state.average_of != 0 || limit_of(state, config) ? RunProgress::finished : RunProgress::stopped;

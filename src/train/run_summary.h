@@ -26,7 +26,7 @@ struct RunSummary {
   long process = 0;
   std::string problem;         // if `progress` is damaged, the reason
   std::string task, family;    // values of the keys `task` and `model.family` in run.toml
-  std::int64_t step = 0;       // step of the newest checkpoint
+  std::int64_t step = 0;       // number of training steps of the newest checkpoint
   std::int64_t max_steps = 0;  // value of training.max_steps in run.toml
   std::string metric;          // metric that selects the best checkpoint
   std::optional<double> best;  // best value of the metric so far

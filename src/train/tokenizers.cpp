@@ -103,6 +103,8 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
 
 std::string source_words(const RunConfig& config, ThreadPool& pool) {
   if (config.task != "translation" || !config.model.from.empty() || config.data.sharded) return "";
+  const std::vector<std::string>& files = config.data.train;
+  if (std::find(files.begin(), files.end(), kStandardInput) != files.end()) return "";
   RecordReader records(config, config.data.train);
   return infer::training_words_text(lines_of_records(records, 0, 1), &pool);
 }

@@ -73,7 +73,8 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
 
 // Return the content of the file infer::kTrainingWordsFile: the words of the source texts of a translation
 // run. Return "" for other tasks and with data.sharded. Also return "" with model.from, because the model in
-// that folder was trained on other data too.
+// that folder was trained on other data too, and if data.train names standard input, which can be read only
+// once.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

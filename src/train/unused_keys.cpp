@@ -165,12 +165,37 @@ const std::vector<Rule>& rules() {
       {{"training.gradient_checkpointing"},
        [](const RunConfig& c) { return c.model.from.empty() && is_sequence_family(c.model.family); },
        "'model.family' has no layers of a Transformer"},
+  };
+  return all;
+}
+
+bool trains_new_ctc_model(const RunConfig& config) {
+  return config.task == "speech-recognition" && config.model.from.empty() &&
+         config.model.family == "wav2vec2";
+}
+
+// Return the rules for keys of [validation], and for keys that depend on the loss of the task.
+const std::vector<Rule>& loss_rules() {
+  static const std::vector<Rule> all{
+      {{"training.label_smoothing"},
+       [](const RunConfig& c) {
+         return c.task == "question-answering" || c.task == "contrastive" || trains_new_ctc_model(c);
+       },
+       "the loss of this task has no label smoothing"},
+      {{"validation.beam", "validation.length_penalty"},
+       trains_new_ctc_model,
+       "'model.family' is \"wav2vec2\", whose texts are decoded without a beam"},
       {{"validation.patience"},
        [](const RunConfig& c) { return c.validation.every_steps == 0; },
        "'validation.every_steps' is 0, so there is one validation only"},
-      {{"validation.lower_case", "validation.max_sentences"},
+      {{"validation.lower_case"},
        [](const RunConfig& c) { return !c.wants("bleu") && !c.wants("chrf"); },
        "'validation.metrics' has neither bleu nor chrf"},
+      {{"validation.max_sentences"},
+       [](const RunConfig& c) {
+         return !c.wants("bleu") && !c.wants("chrf") && !(c.task == "captioning" && c.wants("exact_match"));
+       },
+       "no metric of generated texts in 'validation.metrics' uses it"},
   };
   return all;
 }
@@ -201,7 +226,7 @@ std::string why_unused(const RunConfig& config, const Field& field) {
     return fmt::format("only runs of the task{} '{}' read it", field.tasks.size() > 1 ? "s" : "",
                        fmt::join(field.tasks, "', '"));
   const std::string name = field.name();
-  for (const auto* list : {&rules(), &encoder_rules(), &form_rules()})
+  for (const auto* list : {&rules(), &loss_rules(), &encoder_rules(), &form_rules()})
     for (const Rule& rule : *list)
       if (covers(rule, name) && rule.unused(config)) return rule.reason;
   if (field.section == "model" && config.model.from.empty())

@@ -1,5 +1,6 @@
 #include "vectors/attend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -81,6 +82,11 @@ Attended attend(const WordVectors& vectors, const std::string& text, const Atten
   how.scale = options.scale;
   result.weights = attention_weights(input, input, how).reshape({x.rows(), x.rows()});
   result.vectors = attention(input, input, input, how).reshape({x.rows(), x.columns()});
+  for (const Tensor* tensor : {&result.weights, &result.vectors})
+    if (!std::all_of(tensor->f32(), tensor->f32() + tensor->elements(),
+                     [](float x) { return std::isfinite(x); }))
+      throw Error(ErrorKind::numeric, "the attention has a number that is not finite")
+          .remedy("Lower --scale, or normalise the vectors (without --as-they-are)");
   const auto before = neighbours(vectors, x, result.words, options, pool);
   const auto after = neighbours(vectors, result.vectors, result.words, options, pool);
   for (std::size_t i = 0; i < result.words.size(); ++i) {

@@ -38,7 +38,7 @@ struct Attended {
 
 // Attend over the words of `text`, which is split at white space. A word that is not in the file is looked up
 // in lower case, then composed from n-grams if the file has n-grams. Throws invalid_input if there are no
-// words, and usage for a word without a vector.
+// words, usage for a word without a vector, and numeric if the scores exceed the range of float.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

@@ -10,6 +10,8 @@ namespace regard::vectors {
 namespace {
 
 constexpr std::size_t kWordsBetweenLooks = std::size_t{1} << 16;
+// Maximum number of files that are shuffled one after another. Each needs a file descriptor and a buffer.
+constexpr std::size_t kMostPiles = 256;
 
 struct Entry {
   std::uint64_t pair = 0;
@@ -125,7 +127,8 @@ std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
     throw usage_error("expected a window of 1 to 1000 words, found " + std::to_string(options.window));
   Counter counter(options);
   count_windows(corpus, options, counter);
-  const std::size_t piles = counter.entries() / std::max<std::size_t>(options.records, 16) + 1;
+  const std::size_t piles =
+      std::min<std::size_t>(counter.entries() / std::max<std::size_t>(options.records, 16) + 1, kMostPiles);
   std::vector<std::unique_ptr<Spill<Cooccurrence>>> dealt;
   for (std::size_t pile = 0; pile < piles; ++pile)
     dealt.push_back(std::make_unique<Spill<Cooccurrence>>(options.temporary));

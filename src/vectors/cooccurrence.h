@@ -29,7 +29,7 @@ struct CooccurrenceOptions {
 // Return each pair of words that co-occur, once, with its total count, in random order. A context window does
 // not cross the end of a sentence.
 // An external merge sort adds the counts of equal pairs. The pairs are then distributed at random over files
-// that fit into memory, and each file is shuffled.
+// that fit into memory (but at most 256 files), and each file is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 

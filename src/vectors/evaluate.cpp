@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
-#include "base/line_reader.h"
 #include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
@@ -84,40 +84,45 @@ struct Asked {
 
 // Return the error for a file in which no entry can be evaluated: the file is empty, or each entry has a word
 // without a vector.
-Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
+Error nothing_to_judge(const std::string& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
-    return file_error(file.string(), "no data to evaluate on")
+    return file_error(file, "no data to evaluate on")
         .expected("WORD WORD NUMBER per line, or analogies in the format of questions-words.txt");
-  return usage_error("every " + what + " in " + file.string() + " contains a word without a vector")
+  return usage_error("every " + what + " in " + file + " contains a word without a vector")
       .found(std::to_string(unknown) + " with such a word")
       .expected("at least 1 whose words all have vectors");
 }
 
 }  // namespace
 
-bool holds_analogies(const std::filesystem::path& file) {
-  LineReader reader(file);
+EvaluationFile::EvaluationFile(const std::filesystem::path& file) : reader_(file) {
   std::string line;
-  while (reader.next(line))
-    if (!line.empty() && line.front() != '#') return line.front() == ':';
+  if (next(line)) first_ = line;
+}
+
+bool EvaluationFile::next(std::string& line) {
+  if (!first_.empty()) {
+    line = std::exchange(first_, "");
+    return true;
+  }
+  while (reader_.next(line))
+    if (!line.empty() && line.front() != '#') return true;
   return false;
 }
 
-PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::path& file,
+PairsResult evaluate_pairs(const WordVectors& vectors, EvaluationFile&& file,
                            const EvaluationOptions& options) {
   const Lookup lookup(vectors, options);
-  LineReader reader(file);
   std::string line;
   std::vector<double> people, ours;
   std::vector<float> first(static_cast<std::size_t>(vectors.size())), second(first.size());
   PairsResult result;
-  while (reader.next(line)) {
-    if (line.empty() || line.front() == '#') continue;
+  while (file.next(line)) {
     const auto fields = fields_of(line);
     const auto value = fields.size() < 3 ? std::nullopt : parse_number<double>(fields[2]);
     if (!value || !std::isfinite(*value)) {
-      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
-      throw Error(ErrorKind::bad_file, "invalid word pair", {reader.name(), reader.line_number(), -1})
+      if (file.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
+      throw Error(ErrorKind::bad_file, "invalid word pair", {file.name(), file.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected("WORD WORD NUMBER");
     }
@@ -131,17 +136,16 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     people.push_back(*value);
     ours.push_back(cosine(first, second));
   }
-  if (people.empty()) throw nothing_to_judge(file, "pair", result.unknown);
+  if (people.empty()) throw nothing_to_judge(file.name(), "pair", result.unknown);
   result.pairs = static_cast<std::int64_t>(people.size());
   result.spearman = metrics::spearman(people, ours);
   result.pearson = metrics::pearson(people, ours);
   return result;
 }
 
-std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const std::filesystem::path& file,
+std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, EvaluationFile&& file,
                                                const EvaluationOptions& options, ThreadPool& pool) {
   const Lookup lookup(vectors, options);
-  LineReader reader(file);
   std::string line;
   std::vector<AnalogySection> sections;
   std::vector<Question> questions;
@@ -156,8 +160,7 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     questions.clear();
     asked.clear();
   };
-  while (reader.next(line)) {
-    if (line.empty() || line.front() == '#') continue;
+  while (file.next(line)) {
     if (line.front() == ':') {
       sections.push_back({line.substr(std::min(line.find_first_not_of(": "), line.size()))});
       continue;
@@ -166,7 +169,7 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     if (fields.size() != 4 || sections.empty())
       throw Error(ErrorKind::bad_file,
                   sections.empty() ? "a section is missing before the first analogy" : "invalid analogy",
-                  {reader.name(), reader.line_number(), -1})
+                  {file.name(), file.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected(sections.empty() ? ": NAME" : "WORD WORD WORD WORD");
     Question question;
@@ -193,7 +196,7 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     answered += section.asked;
     unknown += section.unknown;
   }
-  if (answered == 0) throw nothing_to_judge(file, "analogy", unknown);
+  if (answered == 0) throw nothing_to_judge(file.name(), "analogy", unknown);
   return sections;
 }
 

@@ -74,10 +74,11 @@ class FasttextReader {
               "the file is too short for its dictionary", entries);
     const std::size_t begin = at_;
     for (std::int32_t i = 0; i < entries; ++i) {
-      const std::size_t end = bytes_.find('\0', at_);
-      if (end == std::string_view::npos) loader_.damaged_byte(at_, "unterminated word");
-      const std::string_view word = bytes_.substr(at_, end - at_);
-      at_ = end + 1;
+      // The limit also bounds the number of a word's n-grams.
+      const std::size_t size = bytes_.substr(at_, kLongestWord + 1).find('\0');
+      if (size == std::string_view::npos) loader_.damaged_byte(at_, "unterminated word");
+      const std::string_view word = bytes_.substr(at_, size);
+      at_ += size + 1;
       next<std::int64_t>(part);  // skip the word's count
       if (next<std::int8_t>(part) == 0) words.push_back(word);
     }

@@ -148,7 +148,7 @@ void Loader::read_text() {
     const std::size_t begin = static_cast<std::size_t>(task) * kRowsInTask;
     for (std::size_t i = begin; i < std::min(begin + kRowsInTask, lines.size()); ++i) {
       auto error = parse_row(lines[i], size, vectors_.values_.data() + i * size, words[i]);
-      if (!error && words[i].find(' ') != kNotFound && holds_vector(words[i], size))
+      if (!error && words[i].find_first_of(" \t") != kNotFound && holds_vector(words[i], size))
         error = RowError{"the line has too many numbers", std::to_string(count_fields(lines[i])) + " fields",
                          "a word and " + std::to_string(size) + " numbers"};
       if (!error) continue;

@@ -19,7 +19,6 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
-constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // maximum length of a word in bytes
 
 // Return true if the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {
@@ -162,12 +161,13 @@ WordVectors Loader::read(Format format) {
   if (needs_header && (header_.size == 0 || header_.size > kLargestSize))
     damaged_line(1, "vector size out of range", std::to_string(header_.size),
                  "1 to " + std::to_string(kLargestSize));
-  if (vectors_.format_ == Format::word2vec_binary) {
+  const bool is_fasttext = vectors_.format_ == Format::fasttext_binary;
+  if (is_fasttext || vectors_.format_ == Format::word2vec_binary) {
+    // The offsets of vectors are relative to the start of the file.
     if (bytes_.size() != file_->bytes().size())
-      damaged_byte(0, "a binary file begins with a byte order mark", "", "COUNT SIZE, as word2vec writes it");
-    read_binary();
-  } else if (vectors_.format_ == Format::fasttext_binary) {
-    read_fasttext();
+      damaged_byte(0, "a binary file begins with a byte order mark", "",
+                   is_fasttext ? "fastText's binary format" : "COUNT SIZE, as word2vec writes it");
+    is_fasttext ? read_fasttext() : read_binary();
   } else {
     if (vectors_.format_ == Format::glove) header_ = Header();
     read_text();

@@ -6,6 +6,9 @@
 
 namespace regard::vectors {
 
+// maximum length in bytes of a word in a binary file
+constexpr std::size_t kLongestWord = std::size_t{1} << 16;
+
 // The first line of a word2vec file.
 struct Header {
   std::uint64_t count = 0, size = 0;

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "text/vocabulary.h"
+
 namespace regard::vectors {
 namespace {
 
@@ -30,6 +32,8 @@ RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
   joined.words = corpus.words;
   joined.counts.assign(corpus.words.size(), 0);
   joined.ids = std::make_shared<Spill<std::int32_t>>(temporary);
+  text::Vocabulary known_words;
+  for (const std::string& word : corpus.words) known_words.add(word, known_words.end_id());
   // word id of the phrase for each pair; −1 if the pair is not a phrase
   std::unordered_map<std::uint64_t, std::int32_t> phrases;
   const auto phrase_of = [&](std::int32_t a, std::int32_t b) {
@@ -41,8 +45,11 @@ RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
                          static_cast<double>(corpus.counts[x]) / static_cast<double>(corpus.counts[y]) *
                          tokens;
     if (score <= options.threshold) return kEnd;
-    known->second = static_cast<std::int32_t>(joined.words.size());
-    joined.words.push_back(corpus.words[x] + "_" + corpus.words[y]);
+    const std::string phrase = corpus.words[x] + "_" + corpus.words[y];
+    if (const auto same = known_words.find(phrase)) return known->second = *same;
+    known->second = known_words.end_id();
+    known_words.add(phrase, known->second);
+    joined.words.push_back(phrase);
     joined.counts.push_back(0);
     return known->second;
   };

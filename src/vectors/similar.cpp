@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "kernels/gemm.h"
@@ -13,15 +14,21 @@ namespace {
 constexpr std::size_t kBlockRows = 512;  // number of word vectors that one task of the thread pool scores
 constexpr std::size_t kQuestionsAtOnce = 256;
 
-float inverse_norm(double sum_of_squares) {
-  return sum_of_squares > 0.0 ? static_cast<float>(1.0 / std::sqrt(sum_of_squares)) : 0.0f;
+// Scale a vector to length 1; a zero vector is not changed.
+void normalize(std::span<float> vector) {
+  double sum = 0.0;
+  for (const float value : vector) sum += static_cast<double>(value) * value;
+  const double inverse = sum > 0.0 ? 1.0 / std::sqrt(sum) : 0.0;
+  using Range = std::numeric_limits<float>;
+  if (inverse >= static_cast<double>(Range::min()) && inverse <= static_cast<double>(Range::max()))
+    for (float& value : vector) value *= static_cast<float>(inverse);
+  else  // the inverse of a very small or very large norm is not a normal float
+    for (float& value : vector) value = static_cast<float>(static_cast<double>(value) * inverse);
 }
 
 std::vector<float> unit(std::span<const float> vector) {
-  double sum = 0.0;
-  for (const float value : vector) sum += static_cast<double>(value) * value;
   std::vector<float> scaled(vector.begin(), vector.end());
-  for (float& value : scaled) value *= inverse_norm(sum);
+  normalize(scaled);
   return scaled;
 }
 
@@ -116,7 +123,10 @@ class Scorer {
       vectors_.copy(begin + i, row);
       const float norm = vectors_.norm(begin + i);
       const float factor = norm > 0.0f ? 1.0f / norm : 0.0f;
-      for (std::size_t at = 0; at < size; ++at) row[at] *= factor;
+      if (std::isnormal(factor))
+        for (std::size_t at = 0; at < size; ++at) row[at] *= factor;
+      else
+        normalize({row, size});
     }
     kernels::Gemm product;
     product.m = static_cast<std::int64_t>(rows);

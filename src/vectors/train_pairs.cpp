@@ -112,7 +112,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
       const double fraction =
           (static_cast<double>(epoch) + static_cast<double>(place) / static_cast<double>(count)) /
           static_cast<double>(options.epochs);
-      const double rate = options.rate - (options.rate - options.min_rate) * fraction;
+      const double rate = options.rate - (options.rate - std::min(options.rate, options.min_rate)) * fraction;
       PairWindow& window = *workers[static_cast<std::size_t>(worker)];
       RandomStream random({options.seed,
                            static_cast<std::uint64_t>(epoch) << 40 | static_cast<std::uint64_t>(chunk),

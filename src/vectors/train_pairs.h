@@ -45,7 +45,8 @@ struct PairOptions {
   int window = 5;
   int negative = 5;      // number of negative samples per target
   double sample = 1e-3;  // t of keep_probabilities() (sampling.h) for frequent words; 0 means no subsampling
-  double rate = 0.025, min_rate = 1e-4;  // the learning rate decreases linearly from `rate` to `min_rate`
+  // The learning rate decreases linearly from `rate` to `min_rate`. It is constant if `rate` is smaller.
+  double rate = 0.025, min_rate = 1e-4;
   std::int64_t epochs = 5;
   Subwords subwords{3, 6, 0};
   std::uint64_t seed = 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/names.h"
 #include "base/plain_text.h"
@@ -119,6 +120,7 @@ void WordVectors::measure(ThreadPool& pool) {
   const auto size = static_cast<std::size_t>(size_);
   norms_.resize(count);
   constexpr std::size_t kRows = 1024;  // rows per task of the thread pool
+  constexpr double kLargest = std::numeric_limits<float>::max();
   pool.parallel_for(static_cast<std::int64_t>((count + kRows - 1) / kRows),
                     [&](std::int64_t task, int worker) {
                       auto* numbers = reinterpret_cast<float*>(pool.scratch(worker, size * sizeof(float)));
@@ -128,7 +130,7 @@ void WordVectors::measure(ThreadPool& pool) {
                         double sum = 0.0;
                         for (std::size_t at = 0; at < size; ++at)
                           sum += static_cast<double>(numbers[at]) * numbers[at];
-                        norms_[i] = static_cast<float>(std::sqrt(sum));
+                        norms_[i] = static_cast<float>(std::min(std::sqrt(sum), kLargest));
                       }
                     });
 }

@@ -48,6 +48,7 @@ class WordVectors {
   std::string_view word(std::size_t index) const;
   std::optional<std::size_t> find(std::string_view word) const;
   void copy(std::size_t index, float* to) const;  // copies the size() elements of the vector
+  // Return the Euclidean norm, at most the largest finite float.
   float norm(std::size_t index) const { return norms_[index]; }
 
   // Copy the word's vector to `to`; return false if the word has no vector. If the file has n-grams, the

@@ -158,6 +158,9 @@ TEST_F(EncodedCorporaTest, StandardInputIsReadOnce) {
   const auto run = regard::testing::run_program({"train", "run.toml"}, folder_.path(), rows);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_NE((run.out + run.err).find("training: 3 pairs"), std::string::npos) << run.out << run.err;
+  EXPECT_NE(source_words(config, pool_), "");
+  config.data.train.emplace_back(kStandardInput);
+  EXPECT_EQ(source_words(config, pool_), "") << "the words of one file only";
   const auto refused = regard::testing::run_program(
       {"train", "run.toml", "--set", "tokenizer.file=\"\"", "--set", "output.folder=other"}, folder_.path(),
       rows);

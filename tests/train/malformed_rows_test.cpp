@@ -1,7 +1,9 @@
-// data.malformed = "skip" and data.max_skipped for the rows of each kind of file.
+// data.malformed = "skip" and data.max_skipped for the rows of each kind of file; rows without a text.
 #include <gtest/gtest.h>
 
 #include "run_case.h"
+#include "support/throws.h"
+#include "train/labeled_rows.h"
 
 namespace regard::train {
 namespace {
@@ -66,11 +68,28 @@ INSTANTIATE_TEST_SUITE_P(
             "{\"t\": \"a\", \"l\": \"X\"}\n{\"t\": [1], \"l\": \"X\"}\n{\"t\": \"b\", \"l\": \"Y\"}\n",
             kColumns},
         MalformedCase{"Numbers", "classification", "t.tsv", "t\tl\na\tx\nb\t2\na\t1\n", kNumbers},
+        MalformedCase{"HugeNumbers", "classification", "t.jsonl",
+                      "{\"t\": \"a\", \"l\": 1}\n{\"t\": \"b\", \"l\": -1e39}\n{\"t\": \"a\", \"l\": 2}\n",
+                      kNumbers},
         MalformedCase{
             "Pairs", "translation", "t.jsonl",
             "{\"t\": \"a\", \"l\": \"b\"}\n{\"t\": null, \"l\": \"a\"}\n{\"t\": \"b\", \"l\": \"a\"}\n",
             kColumns}),
     [](const auto& one) { return std::string(one.param.name); });
+
+TEST(LabeledRows, ALabelWithOnlyBlanksAfterItHasAnEmptyText) {
+  const regard::testing::TemporaryFolder folder;
+  regard::testing::write_file(folder.path(), "t.txt", "A one\nB  \nB two\nA\t\nA\n");
+  const auto read = [&](const std::string& rule) {
+    const std::string text =
+        "task = \"classification\"\n[data]\ntrain = [\"t.txt\"]\nvalid = [\"t.txt\"]\nempty_lines = \"" +
+        rule;
+    return read_labeled_rows(parse_run(text + "\"\n", (folder.path() / "run.toml").string()),
+                             Problem::single_label);
+  };
+  EXPECT_EQ(read("skip").train.first, (std::vector<std::string>{"one", "two"}));
+  EXPECT_REGARD_ERROR(read("refuse"), ErrorKind::bad_file, "t.txt:2: ");
+}
 
 }  // namespace
 }  // namespace regard::train

@@ -320,12 +320,22 @@ INSTANTIATE_TEST_SUITE_P(
         Unused{"[model]\nrotary_base = 1e5\n", "'model.rotary_base'"},
         Unused{"[training]\nmin_learning_rate = 1e-5\n", "'training.min_learning_rate'"},
         Unused{"[validation]\nlower_case = true\n", "neither bleu nor chrf"},
+        Unused{"task = \"question-answering\"\n[training]\nlabel_smoothing = 0.1\n", "no label smoothing"},
+        Unused{"task = \"contrastive\"\n[training]\nlabel_smoothing = 0.1\n", "no label smoothing"},
+        Unused{"task = \"speech-recognition\"\n[model]\nfamily = \"wav2vec2\"\n[validation]\nbeam = 2\n",
+               "run.toml:5: 'validation.beam' has no effect"},
         Unused{"[validation]\nevery_steps = 0\npatience = 3\n", "'validation.patience'"}));
 
 TEST(UnusedKeys, TheLongestSoundOfAFolderCanBeSet) {
   const RunConfig config = parse_run(
       "task = \"speech-recognition\"\n[model]\nfrom = \"x\"\n[sound]\nseconds = 60\n", "/r/run.toml");
   EXPECT_EQ(config.sound.seconds, 60);
+}
+
+TEST(UnusedKeys, TheNumberOfScoredCaptionsCanBeSet) {
+  const std::string text =
+      "task = \"captioning\"\n[validation]\nmetrics = [\"exact_match\"]\nmax_sentences = 7\n";
+  EXPECT_NE(run_as_toml(parse_run(text, "/r/run.toml")).find("max_sentences = 7"), std::string::npos);
 }
 
 // A final slash is removed from the run folder, because caches are written next to the folder, not inside it.

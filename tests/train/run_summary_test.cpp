@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/hash.h"
 #include "run_case.h"
 #include "support/throws.h"
 
@@ -52,6 +53,13 @@ TEST_F(Runs, WithoutALimitOfStepsAreFinishedByEpochs) {
   write_file_atomically(folder / "epochs/run.toml",
                         text.replace(text.find(limit), limit.size(), "max_epochs = 9.0"));
   EXPECT_EQ(listed("epochs").at(0)["state"], "stopped");
+}
+
+TEST_F(Runs, TheFinalAverageIsNoStep) {
+  train_run("mean", {"--set", "validation.every_steps=3", "--set", "training.average_last=2"});
+  ASSERT_TRUE(fs::exists(folder / "mean/checkpoints/7"));
+  EXPECT_EQ(listed("mean").at(0)["step"], 6);
+  EXPECT_EQ(listed("mean").at(0)["state"], "finished");
 }
 
 TEST_F(Runs, AreListedWithTheirState) {
@@ -118,6 +126,25 @@ TEST_F(Runs, PruneKeepsTheLatestAndTheBest) {
   EXPECT_EQ(summarize_run(folder / "out").checkpoints, best == 6 ? 1 : 2);
   // A second prune removes nothing.
   EXPECT_NE(run({"prune", "out"}).out.find("removed 0 of"), std::string::npos);
+}
+
+TEST_F(Runs, ARunWithAFinalAverageCanBeResumedAfterPruning) {
+  train_run("mean", {"--set", "validation.every_steps=3", "--set", "training.average_last=2"});
+  // Change the run as if the average were the best.
+  const fs::path checkpoint = folder / "mean/checkpoints/7";
+  Json state = read_json((checkpoint / "state.json").string());
+  Json manifest = read_json((checkpoint / "manifest.json").string());
+  state["best_step"] = 7;
+  const std::string text = state.dump();
+  manifest["files"]["state.json"] = {{"size", text.size()}, {"xxh3", hex(xxh3(text))}};
+  write_file_atomically(checkpoint / "state.json", text);
+  write_file_atomically(checkpoint / "manifest.json", manifest.dump());
+  switch_link(folder / "mean/best", "checkpoints/7");
+  ASSERT_EQ(run({"prune", "mean"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "mean/checkpoints/6"));
+  EXPECT_FALSE(fs::exists(folder / "mean/checkpoints/4"));
+  const ProgramResult resumed = run({"train", "--resume", "mean", "-q", "--set", "training.max_steps=8"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
 }
 
 TEST_F(Runs, WrongFoldersAreRefused) {

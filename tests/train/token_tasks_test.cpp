@@ -191,6 +191,8 @@ TEST_F(TokenTasks, WrongTagsAreRefusedWithFileAndLine) {
   refused("one\tODDD\n", "Did you mean 'ODD'?");
   refused("one\n", "bad.tsv:1");
   refused("", "no data is left to validate on");
+  const ProgramResult empty = train({"--set", "labels.until=O"});  // the labels are ODD and EVEN
+  EXPECT_NE(empty.err.find("'labels.until' leaves nothing of a label"), std::string::npos) << empty.err;
 }
 
 TEST(MaskTokens, FollowTheRules) {

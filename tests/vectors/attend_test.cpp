@@ -86,6 +86,15 @@ TEST(VectorsAttend, UnknownWordsAndNoWords) {
   EXPECT_REGARD_ERROR(attend(small(), " \t", {}, pool), ErrorKind::invalid_input, "no words");
 }
 
+TEST(VectorsAttend, ScoresBeyondFloatAreRefused) {
+  const WordVectors large(std::vector<std::string>{"a", "b"}, 2, std::vector<float>{1e20f, 1e20f, 3e20f, 0});
+  ThreadPool pool(1);
+  AttendOptions options;
+  EXPECT_NEAR(attend(large, "a b", options, pool).words[0].before[1], std::sqrt(0.5), 1e-6);
+  options.unit = false;
+  EXPECT_REGARD_ERROR(attend(large, "a b", options, pool), ErrorKind::numeric, "not finite");
+}
+
 TEST(VectorsAttend, TheProgramGivesNumbersAndAPicture) {
   testing::TemporaryFolder folder;
   testing::write_file(folder.path(), "v.txt", "3 2\nmoney 1 0\nbank 1 1\nriver 0 1\n");

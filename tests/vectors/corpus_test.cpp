@@ -104,6 +104,17 @@ TEST_F(CorpusReading, PhrasesNeverCrossSentencesNorShareWords) {
   EXPECT_EQ(sentences(corpus), (Strings{"a_a a", "b", "b_c", "b_c"}));
 }
 
+TEST_F(CorpusReading, PhrasesWithTheSameSpellingAreOneWord) {
+  CorpusOptions options;
+  options.min_count = 1;
+  options.phrase_passes = 1;
+  options.phrase_threshold = 1.0;
+  // "a b_c", "a_b c" and the word "a_b_c"
+  const Corpus corpus = read({"a b_c", "a b_c", "a_b c", "a_b c", "a_b_c"}, options);
+  EXPECT_EQ(corpus.words, (Strings{"a_b_c"}));
+  EXPECT_EQ(corpus.counts, (std::vector<std::int64_t>{5}));
+}
+
 TEST(Sampling, TheAliasTableHasTheProbabilities) {
   const std::vector<double> weights{5, 0, 1, 0.25, 17, 3, 3};
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);

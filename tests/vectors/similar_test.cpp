@@ -97,6 +97,19 @@ TEST(Similar, AZeroVectorIsSimilarToNothing) {
   EXPECT_EQ(order(neighbours_of(vectors, "none"), AnalogyMethod::add), (std::vector<std::size_t>{0, 1, 3}));
 }
 
+// The inverse of the norm of "tiny" and the norm of "huge" are beyond the range of float.
+TEST(Similar, VerySmallAndVeryLargeVectorsHaveTheirCosines) {
+  const WordVectors vectors(std::vector<std::string>{"a", "tiny", "huge", "b"}, 2,
+                            std::vector<float>{1, 0, 1e-43f, 1e-43f, 3e38f, 3e38f, 0, 1});
+  ThreadPool pool(1);
+  EXPECT_TRUE(std::isfinite(vectors.norm(2)));
+  for (const char* word : {"a", "tiny", "huge", "b"})
+    for (const Neighbour& one : search(vectors, std::vector{neighbours_of(vectors, word)}, 4, pool)[0]) {
+      const double expected = cosine(vectors.require(word), vector_at(vectors, one.index));
+      EXPECT_NEAR(one.score, expected, 1e-6) << word << " " << vectors.word(one.index);
+    }
+}
+
 TEST(Similar, UnknownWordsAreNamed) {
   const auto vectors = random_vectors(5, 3);
   EXPECT_REGARD_ERROR(neighbours_of(vectors, "bank"), ErrorKind::usage, "'bank'");
@@ -136,7 +149,7 @@ TEST_F(EvaluateFiles, AnalogiesBySection) {
   const auto path = file(
       ": royal\nman king woman queen\nMan King Woman Queen\nman king woman tree\n: other\nman king bank "
       "tree\n");
-  EXPECT_TRUE(holds_analogies(path));
+  EXPECT_TRUE(EvaluationFile(path).holds_analogies());
   const auto sections = evaluate_analogies(vectors_, path, {}, pool_);
   ASSERT_EQ(sections.size(), 2u);
   EXPECT_EQ(sections[0].name, "royal");
@@ -148,6 +161,16 @@ TEST_F(EvaluateFiles, AnalogiesBySection) {
                       ErrorKind::bad_file, "data:1");
   EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file(": a\nman king woman\n"), {}, pool_),
                       ErrorKind::bad_file, "WORD WORD WORD WORD");
+}
+
+TEST_F(EvaluateFiles, StandardInputIsReadOnce) {
+  testing::write_file(folder_.path(), "v.txt", "a 1 0\nb 1 1\nc 0 1\n");
+  const std::string pairs = "# by people\na\tb\t2\na\tc\t1\n", analogies = ": one\na b a b\n";
+  for (const auto& [data, expected] : {std::pair(pairs, "over 2 pairs"), {analogies, "0 of     1"}}) {
+    const auto result = testing::run_program({"vectors", "evaluate", "v.txt", "-"}, folder_.path(), data);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find(expected), std::string::npos) << result.out;
+  }
 }
 
 }  // namespace

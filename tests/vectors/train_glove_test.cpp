@@ -1,6 +1,8 @@
 // GloVe: co-occurrence counts compared with direct counting for any memory limit, and training.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -79,6 +81,21 @@ TEST_F(Glove, PairsComeInRandomOrder) {
   const auto records = counted->records();
   for (std::size_t i = 1; i < records.size(); ++i, ++all) rising += records[i].word >= records[i - 1].word;
   EXPECT_NEAR(static_cast<double>(rising) / static_cast<double>(all), 0.5, 0.1);
+}
+
+TEST_F(Glove, ManyPairsInLittleMemoryNeedFewFiles) {
+  const Corpus text = corpus(400, 30, 12);
+  CooccurrenceOptions options;
+  options.temporary = folder_.path();
+  const std::uint64_t pairs = count_cooccurrences(text, options)->size();
+  options.records = 16;
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit few = limit;
+  few.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 400);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_EQ(count_cooccurrences(text, options)->size(), pairs);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TEST_F(Glove, TheLossFallsAndWorldsPart) {

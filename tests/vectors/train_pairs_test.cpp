@@ -151,6 +151,9 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   EXPECT_LT(told.back().rate, 0.0005);
   EXPECT_NEAR(told.front().loss, std::log(2.0), 0.1);  // output vectors start at zero
   EXPECT_LT(told.back().loss, told.front().loss - 0.1);
+  options.rate = 1e-6;  // less than min_rate
+  train_pairs(text, options, pool);
+  EXPECT_NEAR(told.back().rate, 1e-6, 1e-12);
   int calls = 0;
   options.stopped = [&] { return ++calls == 2; };
   told.clear();

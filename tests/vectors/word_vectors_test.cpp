@@ -139,6 +139,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"too many lines", "1 1\na 1\nb 2\n", ":3: the number of words differs"},
       {"few numbers", "2 3\na 1 2 3\nb 1 2\n", ":3: "},
       {"too many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
+      {"too many numbers after tabs", "2 2\na\t1\t2\nb\t1\t2\t3\t4\n", ":3: the line has too many numbers"},
       {"no word", "2 2\na 1 2\n3 4\n", ":3: the line has no word"},
       {"first of the wrong lines", long_text,
        ":702: not a finite number (expected a word and 2 numbers, found 'x'"},
@@ -171,7 +172,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
 }
 
 // Return a fastText model with two words, minn 2, maxn 3 and four buckets.
-std::string fasttext_model() {
+std::string fasttext_model(const std::string& first_word = "ab") {
   std::string bytes;
   const auto put = [&bytes](auto value) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -180,8 +181,8 @@ std::string fasttext_model() {
   put(1e-4);
   for (const std::int32_t number : {2, 2, 0}) put(number);
   for (const std::int64_t number : {10, -1}) put(number);
-  for (const char* word : {"ab", "</s>"}) {
-    bytes.append(word, std::strlen(word) + 1);
+  for (const std::string& word : {first_word, std::string("</s>")}) {
+    bytes.append(word.c_str(), word.size() + 1);
     put(std::int64_t{5});
     put(std::int8_t{0});
   }
@@ -223,6 +224,13 @@ TEST_F(Reading, FasttextBinary) {
   expect_vector(vectors, "</s>", {1, 10});  // </s> has no n-grams
   EXPECT_FALSE(vectors.find("abc"));
   EXPECT_EQ(vectors.require("abc").size(), 2u);
+  EXPECT_REGARD_ERROR(read("\xEF\xBB\xBF" + fasttext_model()), ErrorKind::bad_file, "byte order mark");
+}
+
+TEST_F(Reading, AWordOfAFasttextModelHasALimitedLength) {
+  EXPECT_EQ(read(fasttext_model(std::string(65536, 'a'))).count(), 2u);
+  EXPECT_REGARD_ERROR(read(fasttext_model(std::string(65537, 'a'))), ErrorKind::bad_file,
+                      "unterminated word");
 }
 
 TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {

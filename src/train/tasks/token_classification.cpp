@@ -160,7 +160,13 @@ void TokenClassification::read() {
   find_duplicates();
   std::set<std::string> tags;
   for (const data::TaggedSentence& sentence : train_.sentences)
-    for (const std::string& tag : sentence.tags) tags.insert(clean(tag));
+    for (const std::string& tag : sentence.tags) {
+      if (clean(tag).empty())
+        throw Error(ErrorKind::bad_file, "'labels.until' leaves nothing of a label", sentence.place)
+            .found("'" + tag + "'")
+            .remedy("Correct the label, or change 'labels.until'");
+      tags.insert(clean(tag));
+    }
   labels_ = choose_labels(config_.labels, {tags.begin(), tags.end()}, 2, config_.data.train[0]);
 }
 
