@@ -148,6 +148,18 @@ TEST(ClassifyCommand, LabelsMayBeGivenAsWords) {
   }
 }
 
+TEST(ClassifyCommand, LabelsMayBeLongerThanTheNameOfAFile) {
+  const TemporaryFolder place;
+  std::string labels = "a cat";
+  for (int i = 0; i < 60; ++i) labels += ",a dog " + std::to_string(i);
+  ASSERT_GT(labels.size(), 255u);
+  const ProgramResult result = run_program(
+      {"classify", clip_folder(), picture("deep.png"), "--labels", labels, "--top", "0", "--json"},
+      place.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(parse_json(lines_of(result.out).at(0), "stdout")["labels"].size(), 61u);
+}
+
 TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const TemporaryFolder place;
   write_file(place.path(), "labels", "a cat\na dog, sitting\n");
