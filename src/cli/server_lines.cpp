@@ -260,7 +260,9 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   catch_signals();
   ResultOutput output(options.output);
   HttpClient client(server);
-  const std::vector<Json> results = client.post("/generate", request, hypotheses_of);
+  const auto [results, continues] = client.post("/generate", request, [](const Json& response) {
+    return std::pair(hypotheses_of(response), response.value("continuation", true));
+  });
   if (results.size() != 1) throw client.malformed();
   const Json& list = results[0];
   if (list.empty())
@@ -272,7 +274,7 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   else if (request.value("n_best", 1) > 1)
     write_scored(output, 0, list);
   else
-    output.write(shown + list[0].at("text").get<std::string>() + "\n");
+    output.write((continues ? shown : "") + list[0].at("text").get<std::string>() + "\n");
   output.finish();
   client.print_warnings();
 }

@@ -68,6 +68,7 @@ TEST_F(ServerOption, GeneratePrintsTheSame) {
            {"--prompt", "the quick", "--max-new", "9", "--json", "--n-best", "2", "--sample"}})
     expect_same("generate", "gpt", rest, kLines);
   expect_same("generate", "gpt", {"--max-new", "8"}, "one line only\n");
+  expect_same("generate", "translator", {"--prompt", "the dog", "--max-new", "8"}, "");
 }
 
 TEST_F(ServerOption, EmbedAndClassifyPrintTheSame) {
