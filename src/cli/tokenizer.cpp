@@ -138,6 +138,9 @@ void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
 }
 
 void encode(Globals& globals, const TokenizerOptions& options) {
+  if (options.nbest > 0 && options.format == "jsonl")
+    throw usage_error("--nbest cannot be combined with --input-format jsonl")
+        .remedy("Remove one of the two options");
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   const text::EncodeOptions how{!options.no_special, !options.plain_text};
   const bool colour = colour_allowed(kStandardOutput);
