@@ -181,6 +181,20 @@ TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   EXPECT_EQ(vit.exit_code, 2);
 }
 
+TEST(ClassifyCommand, ASkippedLineOfAListHasItsNumber) {
+  const TemporaryFolder place;
+  const std::string list = picture("deep.png") + "\n\xFF\n" + picture("turned1.jpg") + "\n";
+  for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
+           {golden("hf-tiny/vit-patch16").string()}, {clip_folder(), "--labels", "a,b"}}) {
+    std::vector<std::string> arguments{"classify", "--json", "--skip-bad"};
+    arguments.insert(arguments.end(), model.begin(), model.end());
+    const ProgramResult result = run_program(arguments, place.path(), list);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    ASSERT_EQ(lines_of(result.out).size(), 3u) << result.out;
+    EXPECT_EQ(parse_json(lines_of(result.out)[1], "stdout")["line"], 2) << model[0];
+  }
+}
+
 // An intervention changes the results of its own encoder only. At positions that do not exist, it changes
 // nothing.
 TEST(ClassifyCommand, InterventionsChangeEitherEncoder) {
