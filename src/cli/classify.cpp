@@ -67,10 +67,11 @@ class ClassifyVerb : public TaskVerb<ClassifyRequest> {
   // Classify the files named on the command line, or the files in a list of files.
   void run_files(bool (*is_input)(const std::filesystem::path&),
                  const std::function<void(const std::string&)>& process) {
-    if (classify_named_files(request_, is_input, process))
-      model_.probes().finish();
-    else
-      run_lines(process);
+    if (classify_named_files(request_, is_input, process)) return model_.probes().finish();
+    run_lines([&](const std::string& file) {
+      process(file);
+      ++done_;
+    });
   }
 
   std::int64_t take(std::string& line) {

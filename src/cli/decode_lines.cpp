@@ -97,8 +97,9 @@ class LineDecoder : public infer::Listener {
   // Read available input lines until kLinesAhead lines are being decoded. Wait for input only if no line is
   // being decoded.
   void take_lines() {
-    while (!ended_ && lines_.size() < kLinesAhead && (lines_.empty() || reader_.ready())) {
+    while (!ended_ && lines_.size() < kLinesAhead) {
       try {
+        if (!lines_.empty() && !reader_.ready()) return;
         take_line();
       } catch (...) {
         failure_ = std::current_exception();

@@ -28,7 +28,8 @@ struct TextFlags {
   void add_to(infer::SearchOptions& search, const infer::LoadedModel& model) const;
 };
 
-void add_search_flags(CLI::App& verb, SearchFlags& flags);
+// Return the options, so that the caller can call needs() on them.
+std::vector<CLI::Option*> add_search_flags(CLI::App& verb, SearchFlags& flags);
 void add_text_flags(CLI::App& verb, TextFlags& flags);
 
 }  // namespace regard::cli

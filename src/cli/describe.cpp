@@ -62,10 +62,11 @@ Json describe_model(const fs::path& path) {
 Json last_logged(const fs::path& log) {
   if (!fs::exists(log)) return nullptr;
   Json last;
-  LineReader reader(log);
+  // An incomplete last line may end within a character; parse_json() checks the line that is used.
+  LineReader reader(log, BadUtf8::keep);
   std::string line, kept;
   while (reader.next(line))
-    if (line.ends_with('}')) kept = line;
+    if (!line.empty() && !reader.line_end().empty()) kept = line;
   return kept.empty() ? Json() : parse_json(kept, log.string());
 }
 

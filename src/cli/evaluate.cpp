@@ -329,6 +329,8 @@ void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
       ->check(not_negative());
   verb.add_option("--rows", options.rows, "--compare: maximum number of differing rows to show")
       ->capture_default_str();
+  for (const char* name : {"--test", "--samples", "--rows"}) verb.get_option(name)->needs("--compare");
+  verb.get_option("--bootstrap")->excludes("--compare");
 }
 
 }  // namespace

@@ -216,6 +216,11 @@ void add_explain(CLI::App& app, Globals& globals) {
   add_checked_option(*verb, "--head-dim", request->options.head_dim, "Size of queries, keys and values",
                      CLI::Range(1, 4096));
   verb->add_flag("--full", request->full, "Print long matrices and long texts in full");
+  verb->get_option("--target")->needs("--block");
+  for (const char* name : {"--layer", "--head"}) verb->get_option(name)->needs("--model");
+  // A model has its own mask, positions and projections.
+  for (const char* name : {"--causal", "--no-positions", "--no-projections", "--head-dim"})
+    verb->get_option(name)->excludes("--model");
   add_globals(*verb, globals);
   verb->callback([request, &globals] { run(*request, globals); });
 }

@@ -161,7 +161,7 @@ void add_run(CLI::App& app, Globals& globals) {
                      "Values at padded positions: zeros, or computed as in PyTorch",
                      CLI::IsMember({"zeros", "computed"}));
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
-  add_search_flags(*verb, options->search);
+  for (CLI::Option* option : add_search_flags(*verb, options->search)) option->needs("--generate");
   for (CLI::Option* option : add_view_options(*verb, options->view)) option->needs("--attend");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);

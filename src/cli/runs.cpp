@@ -98,7 +98,8 @@ void prune(const PruneOptions& options, const Globals& globals) {
     const std::uint64_t after = train::summarize_run(path).bytes;
     const std::uint64_t freed = before - std::min(before, after);
     if (globals.json)
-      print_result("{}\n", Json{{"run", path}, {"before", steps}, {"kept", kept}, {"freed", freed}}.dump());
+      print_result("{}\n", Json{{"run", path}, {"before", steps}, {"kept", kept}, {"freed", freed}}.dump(
+                               -1, ' ', false, Json::error_handler_t::replace));
     else
       print_result("{}: removed {} of {} checkpoints, {}; kept {}\n", path, steps.size() - kept.size(),
                    steps.size(), size_text(freed), fmt::join(kept, ", "));

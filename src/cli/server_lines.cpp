@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/line_reader.h"
 #include "base/plain_text.h"
@@ -63,6 +64,7 @@ class ServerLines {
       if (stop_signal() != 0) return;
       answer();
     }
+    if (failure_) std::rethrow_exception(failure_);
     output_.finish();
     client_.print_warnings();
     bad_lines_.report(quiet_);
@@ -81,15 +83,24 @@ class ServerLines {
     std::optional<Error> error;  // error of the line, if there is one
   };
 
+  // Read the next line if it has arrived; wait only for the first line of a request. After an error of the
+  // input, set failure_.
+  bool next(std::string& text) {
+    try {
+      if (!lines_.empty() && !reader_.ready()) return false;
+      ended_ = !reader_.next(text);
+    } catch (...) {
+      failure_ = std::current_exception();
+      ended_ = true;
+    }
+    return !ended_;
+  }
+
   void take_lines() {
     std::size_t texts = 0, bytes = 0;
-    while (lines_.empty() ||
-           (reader_.ready() && lines_.size() < kLines && texts < kTexts && bytes < kBytes)) {
+    while (lines_.size() < kLines && texts < kTexts && bytes < kBytes) {
       std::string text;
-      if (!reader_.next(text)) {
-        ended_ = true;
-        return;
-      }
+      if (!next(text)) return;
       Line& line = lines_.emplace_back();
       line.text = std::move(text), line.number = reader_.line_number();
       try {
@@ -170,7 +181,9 @@ class ServerLines {
     }
   }
 
-  bool as_is() const { return options_.single_as_is && (typed_ || (ended_ && reader_.line_number() == 1)); }
+  bool as_is() const {
+    return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
+  }
 
   static std::string text_of(const Line& line) {
     std::string text;
@@ -204,6 +217,7 @@ class ServerLines {
   LineReader reader_;
   std::vector<Line> lines_;
   bool ended_ = false;
+  std::exception_ptr failure_;  // error of reading the line after `lines_`
 };
 
 }  // namespace
@@ -246,7 +260,9 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   catch_signals();
   ResultOutput output(options.output);
   HttpClient client(server);
-  const std::vector<Json> results = client.post("/generate", request, hypotheses_of);
+  const auto [results, continues] = client.post("/generate", request, [](const Json& response) {
+    return std::pair(hypotheses_of(response), response.value("continuation", true));
+  });
   if (results.size() != 1) throw client.malformed();
   const Json& list = results[0];
   if (list.empty())
@@ -258,7 +274,7 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   else if (request.value("n_best", 1) > 1)
     write_scored(output, 0, list);
   else
-    output.write(shown + list[0].at("text").get<std::string>() + "\n");
+    output.write((continues ? shown : "") + list[0].at("text").get<std::string>() + "\n");
   output.finish();
   client.print_warnings();
 }

@@ -15,8 +15,8 @@ Json generate_request(const ServerOptions& server, const DecodingOptions& option
 void decode_lines_at(const ServerOptions& server, Json request, const DecodingOptions& options,
                      Globals& globals);
 
-// Generate for --prompt or --chat. The request has "inputs" or "messages"; `shown` is printed before the
-// result.
+// Generate for --prompt or --chat. The request has "inputs" or "messages"; `shown` is printed before a result
+// that continues it.
 void generate_one_at(const ServerOptions& server, const Json& request, const std::string& shown,
                      const DecodingOptions& options, Globals& globals);
 

@@ -37,8 +37,9 @@ void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad
     std::int64_t tokens = 0;
     int lines = 0;
     std::optional<Error> skipped;
-    while (!skipped && lines < kLinesTogether && tokens < kTokensTogether && (lines == 0 || reader.ready())) {
+    while (more && !skipped && lines < kLinesTogether && tokens < kTokensTogether) {
       try {
+        if (lines > 0 && !reader.ready()) break;
         more = reader.next(line);
         if (!more) break;
         take_line(reader, work, line, tokens);
@@ -54,7 +55,6 @@ void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad
         failure = std::current_exception();
         more = false;
       }
-      if (!more) break;
     }
     if (lines > 0) work.run();
     if (skipped) work.skip(*skipped);

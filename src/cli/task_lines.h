@@ -23,8 +23,8 @@ struct LineWork {
 };
 
 // Process the lines of `input`, a path or "-" (see LineReader), until the end of the input or a stop signal.
-// If take() throws and bad_lines does not skip the line, the results of the preceding lines are written and
-// the error is rethrown.
+// If the input cannot be read, or take() throws and bad_lines does not skip the line, the results of the
+// preceding lines are written and the error is rethrown.
 void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines);
 
 // Escape line ends as \n and \r, so that a result is one line.

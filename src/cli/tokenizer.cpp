@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -80,7 +81,8 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const T
 
 // Call `work(line, place)` on the pool for each input line, in batches of lines that have already arrived,
 // and write the returned texts in input order. With options.skip_bad, lines with errors are skipped;
-// otherwise the first error is thrown after the results of the lines before it are written.
+// otherwise the first error is thrown after the results of the lines before it are written. An error of the
+// input itself is thrown in the same way.
 template <class Work>
 void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   BadLines bad_lines(options.skip_bad);
@@ -91,6 +93,15 @@ void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   };
   std::vector<Line> lines;
   std::string text;
+  std::exception_ptr failure;  // error of reading the line after `lines`
+  const auto next_if_ready = [&] {
+    try {
+      return reader.ready() && reader.next(text);
+    } catch (...) {
+      failure = std::current_exception();
+      return false;
+    }
+  };
   while (reader.next(text)) {
     const std::int64_t first = reader.line_number();
     lines.clear();
@@ -100,7 +111,7 @@ void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
       if (!reader.valid())
         line.error.emplace(ErrorKind::bad_file, "the line is not UTF-8",
                            Place{reader.name(), reader.line_number(), -1});
-    } while (lines.size() < kBatchLines && reader.ready() && reader.next(text));
+    } while (lines.size() < kBatchLines && next_if_ready());
     globals.pool().parallel_for(static_cast<std::int64_t>(lines.size()), [&](std::int64_t i, int) {
       Line& line = lines[static_cast<std::size_t>(i)];
       if (line.error) return;
@@ -121,11 +132,15 @@ void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
       ++number;
     }
     flush_results();
+    if (failure) std::rethrow_exception(failure);
   }
   bad_lines.report(globals.quiet);
 }
 
 void encode(Globals& globals, const TokenizerOptions& options) {
+  if (options.nbest > 0 && options.format == "jsonl")
+    throw usage_error("--nbest cannot be combined with --input-format jsonl")
+        .remedy("Remove one of the two options");
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   const text::EncodeOptions how{!options.no_special, !options.plain_text};
   const bool colour = colour_allowed(kStandardOutput);

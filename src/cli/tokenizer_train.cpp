@@ -69,7 +69,7 @@ void run(Globals& globals, const TokenizerTrainOptions& options) {
                               {"vocabulary_size", tokenizer->vocabulary_size()},
                               {"skipped_lines", skipped.count},
                               {"seconds", watch.seconds()}}
-                             .dump());
+                             .dump(-1, ' ', false, Json::error_handler_t::replace));
   } else if (!globals.quiet) {
     report(options, *tokenizer, skipped, watch.seconds());
   }

@@ -20,7 +20,8 @@ std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())
     throw usage_error("this model has no labels of its own").remedy("Add --labels \"a cat,a dog\"");
-  if (std::filesystem::is_regular_file(text)) {
+  std::error_code ignored;  // a list of labels may be longer than the name of a file
+  if (std::filesystem::is_regular_file(text, ignored)) {
     LineReader reader(text);
     for (std::string line; reader.next(line);) labels.push_back(line);
     return labels;

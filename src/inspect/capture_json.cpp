@@ -297,7 +297,9 @@ bool whole_side(const std::string& point) {
 }  // namespace
 
 std::string to_json(const View& view, Precision precision) {
-  return Writer(view, precision, kMostWeights, ranked_maps(view)).make().dump();
+  return Writer(view, precision, kMostWeights, ranked_maps(view))
+      .make()
+      .dump(-1, ' ', false, FloatJson::error_handler_t::replace);
 }
 
 void limit_values(View& view, std::size_t numbers) {

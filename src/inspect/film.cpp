@@ -81,7 +81,11 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   }
   AttendRequest pass = request;
   pass.page = false, pass.words = nullptr, pass.beams.reset(), pass.selection = {};
-  for (const Head& head : heads) pass.selection.layers.insert(head.layer);
+  for (const Head& head : heads) pass.selection.kinds.insert(head.kind);
+  // The layers of a Selection apply to all of its kinds, and the encoder may have more layers than the
+  // decoder.
+  if (pass.selection.kinds.size() == 1)
+    for (const Head& head : heads) pass.selection.layers.insert(head.layer);
   Film film{.heads = heads};
   for (const std::int64_t step : steps) {
     const infer::LoadedModel loaded =

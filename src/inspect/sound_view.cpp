@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "inspect/resolve.h"
+#include "inspect/study_data.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -91,10 +92,12 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
         first - 1);
   }
   if (count.of(selection) > numbers)
-    throw input_error("the attention weights of this sound take too much memory")
+    throw input_error(fmt::format("the attention weights of this {} take too much memory", input_name(model)))
         .found(fmt::format("{} numbers", count.of(selection)))
         .expected(fmt::format("at most {} numbers", numbers))
-        .remedy("Select fewer layers or heads, or give a shorter sound");
+        .remedy(model.input_spec().kind == InputKind::features
+                    ? "Select fewer layers or heads, or give a shorter sound"
+                    : "Select fewer layers or heads");
   return said;
 }
 

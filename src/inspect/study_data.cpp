@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "base/parse_number.h"
 #include "base/placed.h"
 #include "data/image.h"
 #include "models/dual_encoder.h"
@@ -202,14 +203,21 @@ bool are_images(const data::DataFiles& data) {
 std::int32_t class_of(Network& model, const std::string& label) {
   const Json config = model.config();
   std::vector<std::string> names;
+  bool named_by_numbers = false;
   for (std::int64_t i = 0; i < model.labels(); ++i) {
     std::string name = std::to_string(i);
-    if (label == name) return static_cast<std::int32_t>(i);
     if (config.contains("id2label") && config["id2label"].is_object() && config["id2label"].contains(name))
-      if (const Json& given = config["id2label"][name]; given.is_string()) name = given.get<std::string>();
+      if (const Json& given = config["id2label"][name]; given.is_string()) {
+        name = given.get<std::string>();
+        named_by_numbers = named_by_numbers || parse_number<std::int32_t>(name).has_value();
+      }
     if (label == name) return static_cast<std::int32_t>(i);
-    if (names.size() < 10) names.push_back(name);
+    names.push_back(name);
   }
+  if (const auto number = parse_number<std::int32_t>(label);
+      number && !named_by_numbers && *number >= 0 && *number < model.labels())
+    return *number;
+  if (names.size() > 10) names.resize(10);
   throw input_error("the model has no such label")
       .found("'" + label + "'")
       .expected(fmt::format("one of {}", fmt::join(names, ", ")));

@@ -44,8 +44,8 @@ struct StudyDataOptions {
   TargetGeneration generation() const { return {between, edits, written}; }
 };
 
-// Return the class with this name in the configuration's id2label, or with this number. Throws invalid_input
-// if there is none.
+// Return the class with this name in the configuration's id2label or, if no name is a number, with this
+// number. Throws invalid_input if there is none.
 std::int32_t class_of(Network& model, const std::string& label);
 
 // Return true for a classifier that gives an input any number of labels.

@@ -93,7 +93,7 @@ std::string context_json(const WordContext& context, bool vectors) {
   json["layers"] = Json::array();
   for (const ContextLayer& layer : context.layers)
     json["layers"].push_back(layer_json(context, layer, vectors));
-  return json.dump();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string context_svg(const WordContext& context) {

@@ -90,7 +90,9 @@ void answer_generate(Call& call) {
     for (const GeneratedText& one : generation->run())
       list.push_back(infer::hypothesis_json(loaded, one.hypothesis, one.text, pieces));
   }
-  call.reply({{"model", host->name()}, {"results", std::move(results)}});
+  call.reply({{"model", host->name()},
+              {"continuation", loaded.model->kind() == ModelKind::decoder},
+              {"results", std::move(results)}});
 }
 
 }  // namespace
@@ -127,12 +129,14 @@ void add_generate_route(std::vector<Route>& routes) {
               {"log_probabilities",
                described(boolean(), "Add the tokens of each result with their log-probabilities")},
               {"interventions", interventions_schema()}});
-  routes.push_back(
-      post_route(Protocol::regard, "/generate",
-                 "Continuations or translations of texts, with all search options", answer_generate,
-                 {.request = std::move(request),
-                  .response = object({{"model", text()}, {"results", array(Json::object(), 1, kMostInputs)}},
-                                     {"model", "results"})}));
+  routes.push_back(post_route(
+      Protocol::regard, "/generate", "Continuations or translations of texts, with all search options",
+      answer_generate,
+      {.request = std::move(request),
+       .response = object({{"model", text()},
+                           {"continuation", described(boolean(), "true: each result continues its input")},
+                           {"results", array(Json::object(), 1, kMostInputs)}},
+                          {"model", "continuation", "results"})}));
 }
 
 }  // namespace regard::serve

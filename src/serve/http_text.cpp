@@ -88,7 +88,7 @@ std::string head_of(const HttpResponse& response, const HeadOptions& options) {
   if (!response.type.empty()) head += "Content-Type: " + one_line(response.type) + "\r\n";
   if (options.chunked)
     head += "Transfer-Encoding: chunked\r\n";
-  else if (!options.to_end)
+  else if (!options.to_end && response.status != 204)  // RFC 9110, 8.6: 204 has no Content-Length
     head += fmt::format("Content-Length: {}\r\n", response.body.size());
   for (const auto& [name, value] : response.fields) head += name + ": " + one_line(value) + "\r\n";
   head += "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";

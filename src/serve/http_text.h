@@ -17,7 +17,8 @@ struct HeadOptions {
   bool chunked = false;  // send the body in chunks; if false, send Content-Length, unless `to_end` is set
   bool to_end = false;   // the body ends when the connection is closed
 };
-// Return the status line and fields of a response, with the final empty line.
+// Return the status line and fields of a response, with the final empty line. Status 204 has no body and no
+// Content-Length.
 std::string head_of(const HttpResponse& response, const HeadOptions& options);
 
 std::string chunk_of(std::string_view part);  // return one chunk of a chunked body

@@ -100,6 +100,7 @@ class Completion {
         events.send(json);
       }
     } catch (...) {
+      if (!events.begun()) throw;  // the response has the status of the error
       events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();

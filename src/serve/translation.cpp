@@ -86,6 +86,20 @@ std::string element_name(std::string_view page, std::size_t at) {
   return lower_case(page.substr(at, end - at));
 }
 
+// Return true if the "<" at `at` begins markup. As in the HTML standard, a "<" before any other character, as
+// in "a < b", is text.
+bool begins_markup(const std::string& page, std::size_t at) {
+  const char next = at + 1 < page.size() ? page[at + 1] : ' ';
+  return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '/' || next == '!' ||
+         next == '?';
+}
+
+// Return the position of the next markup from `at` on, or the size of the page if there is none.
+std::size_t next_markup(const std::string& page, std::size_t at) {
+  while ((at = page.find('<', at)) != page.npos && !begins_markup(page, at)) ++at;
+  return std::min(at, page.size());
+}
+
 // Return the end of the markup that begins at `at`: a tag, comment, or complete script or style element.
 std::size_t end_of_markup(const std::string& page, std::size_t at) {
   const auto after = [&](const std::string& text, std::size_t from) {
@@ -168,13 +182,13 @@ std::vector<Translations> translate_html(Call& call, const TranslationRequest& r
 std::vector<std::string> html_parts(const std::string& page) {
   std::vector<std::string> parts(1);
   for (std::size_t at = 0; at < page.size();) {
-    if (page[at] == '<') {
+    if (page[at] == '<' && begins_markup(page, at)) {
       const std::size_t end = end_of_markup(page, at);
       if (parts.size() % 2 == 0) parts.emplace_back();
       parts.back() += page.substr(at, end - at);
       at = end;
     } else {
-      const std::size_t end = std::min(page.find('<', at), page.size());
+      const std::size_t end = next_markup(page, at);
       parts.push_back(page.substr(at, end - at));
       at = end;
     }

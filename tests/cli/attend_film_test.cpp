@@ -20,7 +20,7 @@ using nlohmann::json;
 
 const std::string kSource = "the river";
 
-void train_translator(const fs::path& folder) {
+void train_translator(const fs::path& folder, const std::vector<std::string>& overrides = {}) {
   std::string rows;
   for (int i = 0; i < 8; ++i) rows += "the bank\tdie Bank\nthe river\tder Fluss\nthe money\tdas Geld\n";
   write_file(folder, "train.tsv", rows);
@@ -50,7 +50,9 @@ folder = "run"
 checkpoint_every_steps = 20
 keep = 9
 )");
-  const ProgramResult result = run_program({"train", "run.toml", "-q", "-t", "1"}, folder);
+  std::vector<std::string> arguments{"train", "run.toml", "-q", "-t", "1"};
+  for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+  const ProgramResult result = run_program(arguments, folder);
   ASSERT_EQ(result.exit_code, 0) << result.err;
 }
 
@@ -106,6 +108,20 @@ TEST(AttendFilm, FramesAreTheCheckpoints) {
     EXPECT_EQ(frame.value("translation", "") + "\n", free.out);
   }
   EXPECT_LT(frames[0]["log_probability"], frames[2]["log_probability"]);
+}
+
+TEST(AttendFilm, EncoderAndDecoderMayHaveDifferentNumbersOfLayers) {
+  const TemporaryFolder folder;
+  train_translator(folder.path(), {"model.encoder_layers=3"});
+  for (const char* kind : {"encoder", "cross"}) {
+    const ProgramResult result = run_program(
+        {"attend", "run", kSource, "--html", "page.html", "--json", "--checkpoints", "-q", "--kind", kind},
+        folder.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(json::parse(result.out)["film"]["frames"].size(), 3u) << kind;
+  }
+  // The four heads with the highest scores may belong to the encoder and to the decoder.
+  EXPECT_EQ(film_capture(folder.path())["film"]["heads"].size(), 4u);
 }
 
 TEST(AttendFilm, NeedsARunAndAPage) {

@@ -197,5 +197,15 @@ TEST_F(ExplainProgram, SaysWhatIsNotThere) {
   EXPECT_EQ(explain({"the", "--vectors", "nowhere.txt"}).exit_code, 4);
 }
 
+TEST_F(ExplainProgram, RefusesOptionsWithoutEffect) {
+  testing::write_text_model(folder_ / "gpt", "gpt");
+  EXPECT_EQ(explain({"the bank", "--layer", "1"}).exit_code, 2);
+  EXPECT_EQ(explain({"the bank", "--head", "1"}).exit_code, 2);
+  EXPECT_EQ(explain({"the bank", "--model", "gpt", "--target", "the"}).exit_code, 2);
+  for (const char* flag : {"--causal", "--no-positions", "--no-projections"})
+    EXPECT_EQ(explain({"the", "--model", "gpt", flag}).exit_code, 2) << flag;
+  EXPECT_EQ(explain({"the", "--model", "gpt", "--head-dim", "2"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace regard::testing

@@ -216,6 +216,18 @@ TEST_F(HfFolder, RunGeneratesUnderItsFlags) {
   }
 }
 
+TEST_F(HfFolder, SearchOptionsOfRunNeedGenerate) {
+  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{
+           {"--beam", "2"}, {"--max-new", "4"}, {"--sample"}, {"--set", "num_beams=2"}}) {
+    std::vector<std::string> arguments{
+        "run", testing::golden("hf-tiny/gpt2").string(), "-i", "in.safetensors", "-o", "out.safetensors"};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    const auto result = run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << option[0];
+    EXPECT_NE(result.err.find("--generate"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(HfFolder, RunRefusesWhatItDoesNotKnow) {
   const fs::path gpt2 = testing::golden("hf-tiny/gpt2");
   Tensor ids = Tensor::empty({1, 3}, DType::i64);

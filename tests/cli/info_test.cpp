@@ -89,7 +89,14 @@ TEST(Info, DescribesARunAndItsBestModel) {
       writer.add_tensors("model.safetensors", tensors);
       writer.commit({step == 10, 2});
     }
-    write_file_atomically(folder / "run/log.jsonl", "{\"step\": 10}\n{\"step\": 20, \"loss\": 1.5}\n{\"st");
+  }
+  // the last line is incomplete
+  for (const std::string line :
+       {"{\"st", "{\"step\": 30, \"validation\": {\"loss\": 1.2}", "{\"text\": \"\xC3"}) {
+    write_file_atomically(folder / "run/log.jsonl", "{\"step\": 10}\n{\"step\": 20, \"loss\": 1.5}\n" + line);
+    const auto logged = run_program({"info", "run", "--json"}, folder.path());
+    ASSERT_EQ(logged.exit_code, 0) << logged.err;
+    EXPECT_EQ(parse_json(logged.out, "out")["log"]["loss"], 1.5) << line;
   }
   const auto result = run_program({"info", "run", "--json"}, folder.path());
   ASSERT_EQ(result.exit_code, 0) << result.err;

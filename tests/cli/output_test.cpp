@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "formats/safetensors.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -164,6 +165,25 @@ TEST_F(Output, LinksAndPermissionsStay) {
   EXPECT_EQ(fs::status(folder_ / "link").permissions(), fs::perms(0640));
   EXPECT_EQ(script("umask 027; $R " + embed("masked")), 0);
   EXPECT_EQ(fs::status(folder_ / "masked").permissions(), fs::perms(0640));
+}
+
+TEST_F(Output, JsonReplacesBytesOfPathsThatAreNotUtf8) {
+  const std::string model = "m\xFF", run = "r\xFF", tokenizer = "t\xFF.json";
+  fs::copy(model_, folder_ / model, fs::copy_options::recursive);
+  train::testing_task::write_run(folder_.path());
+  ASSERT_EQ(shell("train run.toml -q --set training.max_steps=2"), 0);
+  fs::rename(folder_ / "run", folder_ / run);
+  for (const std::vector<std::string>& call : std::vector<std::vector<std::string>>{
+           {"attend", model, "one two"},
+           {"context", model, "one", "one two", "one three"},
+           {"prune", run},
+           {"tokenizer", "train", "-o", tokenizer, "text", "--vocab-size", "300"}}) {
+    std::vector<std::string> arguments = call;
+    arguments.push_back("--json");
+    const ProgramResult result = run_program(arguments, folder_.path());
+    ASSERT_EQ(result.exit_code, 0) << call[0] << result.err;
+    EXPECT_NE(parse_json(result.out, "out").dump().find("\uFFFD"), std::string::npos) << call[0];
+  }
 }
 
 TEST_F(Output, LongNamesAreWritten) {

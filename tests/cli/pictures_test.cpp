@@ -148,6 +148,18 @@ TEST(ClassifyCommand, LabelsMayBeGivenAsWords) {
   }
 }
 
+TEST(ClassifyCommand, LabelsMayBeLongerThanTheNameOfAFile) {
+  const TemporaryFolder place;
+  std::string labels = "a cat";
+  for (int i = 0; i < 60; ++i) labels += ",a dog " + std::to_string(i);
+  ASSERT_GT(labels.size(), 255u);
+  const ProgramResult result = run_program(
+      {"classify", clip_folder(), picture("deep.png"), "--labels", labels, "--top", "0", "--json"},
+      place.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(parse_json(lines_of(result.out).at(0), "stdout")["labels"].size(), 61u);
+}
+
 TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const TemporaryFolder place;
   write_file(place.path(), "labels", "a cat\na dog, sitting\n");
@@ -167,6 +179,20 @@ TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
       {"classify", golden("hf-tiny/vit-patch16").string(), picture("deep.png"), "--pattern", "{}"},
       place.path());
   EXPECT_EQ(vit.exit_code, 2);
+}
+
+TEST(ClassifyCommand, ASkippedLineOfAListHasItsNumber) {
+  const TemporaryFolder place;
+  const std::string list = picture("deep.png") + "\n\xFF\n" + picture("turned1.jpg") + "\n";
+  for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
+           {golden("hf-tiny/vit-patch16").string()}, {clip_folder(), "--labels", "a,b"}}) {
+    std::vector<std::string> arguments{"classify", "--json", "--skip-bad"};
+    arguments.insert(arguments.end(), model.begin(), model.end());
+    const ProgramResult result = run_program(arguments, place.path(), list);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    ASSERT_EQ(lines_of(result.out).size(), 3u) << result.out;
+    EXPECT_EQ(parse_json(lines_of(result.out)[1], "stdout")["line"], 2) << model[0];
+  }
 }
 
 // An intervention changes the results of its own encoder only. At positions that do not exist, it changes

@@ -89,6 +89,38 @@ TEST_F(StudyRobustness, AKillInTheFirstLineOfTheStateDoesNoHarm) {
   }
 }
 
+TEST_F(StudyRobustness, AStateMayEndWithinACharacter) {
+  const std::vector<std::string> arguments{"gpt",
+                                           "lines.txt",
+                                           "--state",
+                                           "state",
+                                           "--json",
+                                           "--intervene",
+                                           "mean decoder.0.1 text=\"the d\u00F6g\""};
+  const ProgramResult whole = study(arguments);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string state = file_content(folder_ / "state");
+  const std::size_t letter = state.find("\u00F6");
+  ASSERT_NE(letter, state.npos);
+  write_file(folder_.path(), "state", state.substr(0, letter + 1));
+  const ProgramResult again = study(arguments);
+  EXPECT_EQ(again.out, whole.out) << again.err;
+  EXPECT_EQ(file_content(folder_ / "state"), state);
+}
+
+TEST_F(StudyRobustness, AStateMayHaveOtherLineEnds) {
+  const std::vector<std::string> arguments{"gpt", "lines.txt", "--state", "state", "--json"};
+  const ProgramResult whole = study(arguments);
+  const std::string state = file_content(folder_ / "state");
+  const std::size_t first = state.find('\n'), second = state.find('\n', first + 1);
+  const std::string kept =
+      state.substr(0, first) + "\r\n" + state.substr(first + 1, second - first - 1) + "\r\n";
+  write_file(folder_.path(), "state", kept + state.substr(second + 1, 5));
+  const ProgramResult again = study(arguments);
+  EXPECT_EQ(again.out, whole.out) << again.err;
+  EXPECT_EQ(file_content(folder_ / "state"), kept + state.substr(second + 1));
+}
+
 // A killed study may leave any prefix of its state file. A study that continues from the prefix gives the
 // same table and state file.
 TEST_F(StudyRobustness, EveryStudyContinuesFromAnyPrefixOfItsState) {

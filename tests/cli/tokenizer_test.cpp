@@ -113,6 +113,10 @@ TEST_F(TokenizerCommand, ListsTheBestWays) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3) << result.out;
   EXPECT_NE(result.out.find("\t329 521 352 557 262 271 582 295\n"), std::string::npos) << result.out;
+  const auto lines =
+      run({"encode", "-T", pieces, "--nbest", "3", "--input-format", "jsonl"}, "{\"text\": \"The\"}\n");
+  EXPECT_EQ(lines.exit_code, 2) << lines.out;
+  EXPECT_NE(lines.err.find("--input-format jsonl"), std::string::npos) << lines.err;
   const auto merges = run({"encode", "-T", gpt2_, "--nbest", "3"}, "The man\n");
   EXPECT_EQ(merges.exit_code, 2);
   EXPECT_NE(merges.err.find("cannot return n-best segmentations"), std::string::npos) << merges.err;

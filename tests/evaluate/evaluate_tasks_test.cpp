@@ -121,6 +121,9 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv"}, 3, "bad.tsv:2: the model has no such label (expected entailment");
   expect({nli, "none.tsv"}, 4, "none.tsv");
   expect({nli}, 2, "no data");
+  for (const char* option : {"--samples", "--rows"}) expect({nli, "bad.tsv", option, "3"}, 2, "--compare");
+  expect({nli, "bad.tsv", "--test", "randomization"}, 2, "--compare");
+  expect({"--compare", nli, nli, "bad.tsv", "--bootstrap", "3"}, 2, "--bootstrap");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
   expect({nli, "bad.tsv", "--task", "translation"}, 2, "(expected classification, found translation)");
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "no token-classification head");

@@ -1,8 +1,8 @@
-// Labels that are not a class of the model are rejected by their 64-bit value: truncated to 32 bits, 2^32 + 1
-// would be 1.
+// Labels of tensors and of lines.
 #include <gtest/gtest.h>
 
 #include "inspect/run_tensors.h"
+#include "inspect/study_data.h"
 #include "models/weights.h"
 #include "support/golden.h"
 #include "support/namespaces.h"
@@ -12,6 +12,8 @@
 namespace regard::testing {
 namespace {
 
+// Labels that are not a class of the model are rejected by their 64-bit value: truncated to 32 bits, 2^32 + 1
+// would be 1.
 TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
   const testing::Golden golden("hf-more", "bert-multilabel");
   ThreadPool pool(1);
@@ -30,6 +32,21 @@ TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
   for (const std::int64_t wrong :
        {(std::int64_t{1} << 32) + 1, std::int64_t{-1}, std::int64_t{5}, -(std::int64_t{1} << 32) - 100})
     EXPECT_REGARD_ERROR(run(wrong), ErrorKind::invalid_input, std::to_string(wrong));
+}
+
+// As in regard evaluate, a number is an index only if the names of the labels are no numbers.
+TEST(Labels, NamesThatAreNumbersAreNoIndices) {
+  formats::ModelFolder folder = formats::ModelFolder::open(testing::golden("hf-more/bert-nli"));
+  const auto names = load_model(folder);
+  EXPECT_EQ(inspect::class_of(*names, "neutral"), 1);
+  EXPECT_EQ(inspect::class_of(*names, "2"), 2);
+  EXPECT_REGARD_ERROR(inspect::class_of(*names, "3"), ErrorKind::invalid_input, "entailment, neutral");
+  folder.config["id2label"] = {{"0", "2"}, {"1", "0"}, {"2", "3"}};
+  const auto numbers = load_model(folder);
+  EXPECT_EQ(inspect::class_of(*numbers, "2"), 0);
+  EXPECT_EQ(inspect::class_of(*numbers, "0"), 1);
+  EXPECT_EQ(inspect::class_of(*numbers, "3"), 2);
+  EXPECT_REGARD_ERROR(inspect::class_of(*numbers, "1"), ErrorKind::invalid_input, "no such label");
 }
 
 }  // namespace

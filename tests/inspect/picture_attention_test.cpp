@@ -6,7 +6,10 @@
 
 #include "data/encode_png.h"
 #include "inspect/rollout.h"
+#include "inspect/sound_view.h"
+#include "models/weights.h"
 #include "support/namespaces.h"
+#include "support/shared_data.h"
 #include "support/throws.h"
 #include "text/base64.h"
 
@@ -100,6 +103,15 @@ TEST(PictureSvg, HoldsThePictureOnceAndACellForEachPatch) {
   const data::Image back = data::decode_png(*png, "inside");
   EXPECT_EQ(back.width, 8);
   EXPECT_EQ(back.pixels, image.pixels);
+}
+
+TEST(LimitWeights, NamesTheKindOfInputInItsError) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(golden("hf-tiny/vit")));
+  inspect::Selection selection;
+  selection.layers = {0};
+  EXPECT_REGARD_ERROR(inspect::limit_weights(*model, pool, model->input_spec().blank(), 0, 1, selection),
+                      ErrorKind::invalid_input, "weights of this image");
 }
 
 }  // namespace

@@ -49,6 +49,15 @@ TEST_F(HttpTest, HealthAndKeepAlive) {
   EXPECT_TRUE(client.closed());
 }
 
+TEST_F(HttpTest, NoContentHasNoLength) {
+  const Reply reply = exchange(
+      "OPTIONS /health HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nConnection: "
+      "close\r\n\r\n");
+  EXPECT_EQ(reply.status, 204);
+  EXPECT_FALSE(reply.fields.contains("content-length"));
+  EXPECT_TRUE(reply.body.empty());
+}
+
 TEST_F(HttpTest, HeadHasNoBodyAndHttp10Closes) {
   const Reply head = exchange("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(head.status, 0);  // Content-Length without a body: read() reaches the end of the connection

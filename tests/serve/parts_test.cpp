@@ -311,6 +311,8 @@ TEST(Html, KeepsMarkup) {
             (std::vector<std::string>{"", "a", "<STYLE a=b>b</p></styles></Style >", "c"}));
   EXPECT_EQ(html_parts("<style-guide>a</style-guide>b<script>c</"),
             (std::vector<std::string>{"<style-guide>", "a", "</style-guide>", "b", "<script>c</"}));
+  EXPECT_EQ(html_parts("a < b<br>1<2<"), (std::vector<std::string>{"", "a < b", "<br>", "1<2<"}));
+  EXPECT_EQ(html_parts("<<p>a</p>"), (std::vector<std::string>{"", "<", "<p>", "a", "</p>"}));
   EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
   EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
 }

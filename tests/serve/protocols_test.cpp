@@ -48,6 +48,17 @@ TEST(OpenAi, EncoderDecodersAnswerCompletions) {
   EXPECT_EQ(reply.json()["choices"][0]["text"], load(TestServer::folder("translator")).translate("the dog"));
 }
 
+// An id outside the vocabulary is found only when the generation starts.
+TEST(OpenAi, AnErrorBeforeTheFirstEventHasItsStatus) {
+  Json request{{"model", "translator"}, {"prompt", Json::array({1 << 30})}};
+  const Reply complete = server().post("/v1/completions", request);
+  request["stream"] = true;
+  const Reply stream = server().post("/v1/completions", request);
+  EXPECT_EQ(complete.status, 400);
+  EXPECT_EQ(stream.status, 400);
+  EXPECT_EQ(stream.body, complete.body);
+}
+
 TEST(OpenAi, ChatAnswersWithTheTemplate) {
   const Model model = load(TestServer::folder("gpt"));
   const std::vector<Message> conversation = {{"system", "be brief"}, {"user", "the dog"}};

@@ -68,6 +68,7 @@ TEST_F(ServerOption, GeneratePrintsTheSame) {
            {"--prompt", "the quick", "--max-new", "9", "--json", "--n-best", "2", "--sample"}})
     expect_same("generate", "gpt", rest, kLines);
   expect_same("generate", "gpt", {"--max-new", "8"}, "one line only\n");
+  expect_same("generate", "translator", {"--prompt", "the dog", "--max-new", "8"}, "");
 }
 
 TEST_F(ServerOption, EmbedAndClassifyPrintTheSame) {
@@ -129,6 +130,8 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
             std::string::npos);
   EXPECT_NE(refused({"generate", "gpt", "--set", "beam=2", "--server", url()}).find("--set"),
             std::string::npos);
+  expect_same("translate", "translator", {}, "the dog\n\xFF\nthe fox\n");
+  expect_same("generate", "gpt", {"--max-new", "4"}, "the dog\n\xFF\n");
   // The line `longest` has more tokens than the model has positions.
   std::string longest = "the ";
   for (int i = 0; i < 9; ++i) longest += longest;
