@@ -154,8 +154,10 @@ TEST_F(TokenTasks, RowsOfOneWordAreReported) {
     ThreadPool pool(1);
     return TrainingContext(config, pool).task->notes().at(0);
   };
-  EXPECT_NE(note("words.tsv").find("each sentence has only one word"), std::string::npos) << note("words.tsv");
-  EXPECT_EQ(note("words.bio").find("each sentence has only one word"), std::string::npos) << note("words.bio");
+  EXPECT_NE(note("words.tsv").find("each sentence has only one word"), std::string::npos)
+      << note("words.tsv");
+  EXPECT_EQ(note("words.bio").find("each sentence has only one word"), std::string::npos)
+      << note("words.bio");
 }
 
 TEST_F(TokenTasks, MalformedSentencesAreSkippedIfAsked) {
