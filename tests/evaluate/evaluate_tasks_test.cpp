@@ -139,5 +139,19 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
 }
 
+// A translation is evaluated on a table read as for the other tasks: empty lines are skipped. Columns of
+// line-aligned files are refused instead of ignored.
+TEST_F(EvaluateTasks, TranslationReadsTablesAsOtherTasksDo) {
+  const std::string translator = model("convert/marian/run");
+  write_file(folder.path(), "pairs.tsv", "the man\tder mann\n\nthe boy\tder junge\n");
+  EXPECT_EQ(json_of({translator, "pairs.tsv"})["sentences"], 2);
+  write_file(folder.path(), "en.txt", "the man\n\nthe boy\n");
+  write_file(folder.path(), "de.txt", "der mann\n\nder junge\n");
+  EXPECT_EQ(json_of({translator, "en.txt", "de.txt"})["sentences"], 3);
+  const ProgramResult refused = evaluate({translator, "en.txt", "de.txt", "--columns", "2,1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("line-aligned files have no columns"), std::string::npos) << refused.err;
+}
+
 }  // namespace
 }  // namespace regard::evaluate
