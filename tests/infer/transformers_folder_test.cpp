@@ -176,6 +176,24 @@ TEST(EndTokens, AreInTheVocabulary) {
   EXPECT_EQ(infer::LoadedModel::open(place / "gpt").options.end_tokens, std::vector<std::int32_t>{3});
 }
 
+// An error in a setting of generation names the file that contains the setting.
+TEST(GenerationSettings, ErrorsNameTheirFile) {
+  const TemporaryFolder place;
+  write_text_model(place / "gpt", "gpt");
+  const std::string file = (place / "gpt" / "generation_config.json").string();
+  const Json good = read_json(file);
+  for (const auto& [key, value] : {std::pair<const char*, Json>{"num_beams", "three"},
+                                   {"early_stopping", 2},
+                                   {"sequence_bias", {{{3}, 1.0}, 4}},
+                                   {"eos_token_id", "end"}}) {
+    Json bad = good;
+    bad[key] = value;
+    write_file_atomically(file, bad.dump());
+    EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, file);
+    EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, key);
+  }
+}
+
 TEST_P(Converted, InHalfPrecisionSaysSo) {
   const TemporaryFolder place;
   infer::save_for_transformers(formats::ModelFolder::open(part("run")), place / "half", DType::bf16);
