@@ -158,6 +158,22 @@ TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
   EXPECT_EQ(converted.encode_source("  the  man "), run.encode_source("the man"));
 }
 
+// A null value is a missing key, and a value of a wrong type is an error of the file.
+TEST(ConvertedTokenizer, ChecksTheWhiteSpaceSetting) {
+  const TemporaryFolder place;
+  fs::copy(testing::golden("convert") / "pegasus" / "run", place / "run", fs::copy_options::recursive);
+  const std::string file = (place / "run" / "generation_config.json").string();
+  Json json = read_json(file);
+  const auto convert = [&](const Json& value) {
+    json[infer::kNormalizeWhitespace] = value;
+    write_file_atomically(file, json.dump());
+    infer::save_for_transformers(formats::ModelFolder::open(place / "run"), place / "converted");
+  };
+  EXPECT_REGARD_ERROR(convert("yes"), ErrorKind::bad_file, file);
+  convert(nullptr);
+  EXPECT_TRUE(fs::exists(place / "converted" / "tokenizer.json"));
+}
+
 // An end token outside the vocabulary is refused when the folder is opened, because some commands append it.
 TEST(EndTokens, AreInTheVocabulary) {
   const TemporaryFolder place;
