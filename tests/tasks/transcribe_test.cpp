@@ -197,6 +197,18 @@ TEST(TranscriptFormats, OfASegment) {
   EXPECT_FALSE(tasks::transcript_format_of("doc").has_value());
 }
 
+// A program may format a transcript of its own, whose texts need not be UTF-8.
+TEST(TranscriptFormats, JsonIsUtf8) {
+  TranscriptSegment segment{0.0, 1.0, "caf\xE9", {}};
+  segment.words = {{0.0, 1.0, "caf\xE9"}};
+  tasks::TranscriptWriter writer(tasks::TranscriptFormat::json, "caf\xE9.wav");
+  std::string all = writer.begin() + writer.segment(segment);
+  const Json json = parse_json(all + writer.end({}), "transcript");
+  EXPECT_EQ(json["file"], "caf\uFFFD.wav");
+  EXPECT_EQ(json["segments"][0]["text"], "caf\uFFFD");
+  EXPECT_EQ(json["segments"][0]["words"][0]["word"], "caf\uFFFD");
+}
+
 // Removing a dash must not create a new separator of times.
 TEST(TranscriptFormats, SubtitlesContainNoArrowOfTimes) {
   for (const auto& [text, expected] :
