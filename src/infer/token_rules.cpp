@@ -50,8 +50,10 @@ void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t si
       scores[static_cast<std::size_t>(where[i + prefix])] = kNever;
 }
 
+// Return true if `history` ends with `begun`, the sequence of a rule without its last token. As in
+// transformers, a sequence of several tokens has no effect if it is longer than the history.
 bool stands_before(Ids begun, Ids history) {
-  return begun.size() <= history.size() &&
+  return (begun.empty() || begun.size() < history.size()) &&
          std::equal(begun.begin(), begun.end(), history.end() - static_cast<std::ptrdiff_t>(begun.size()));
 }
 

@@ -31,5 +31,25 @@ TEST(TokenRules, MinimumOfNewTokensReplacesTheMinimumLength) {
   EXPECT_FALSE(end_is_forbidden(rules, 5));
 }
 
+// The condition of SequenceBiasLogitsProcessor in transformers: the text has at least as many tokens as the
+// sequence.
+TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
+  TokenRules rules;
+  rules.bad_words = {{4, 5, 6}};
+  rules.biases = {{{4, 5, 7}, 1.5}};
+  const auto scores_after = [&](const std::vector<std::int32_t>& prompt) {
+    std::vector<float> scores(10, 0.0f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = {}, .end_tokens = {}, .max_new = 20}, scores,
+          history);
+    return scores;
+  };
+  EXPECT_EQ(scores_after({4, 5}), std::vector<float>(10, 0.0f));
+  EXPECT_TRUE(std::isinf(scores_after({1, 4, 5})[6]));
+  EXPECT_EQ(scores_after({1, 4, 5})[7], 1.5f);
+  rules.bad_words = {{6}};
+  EXPECT_TRUE(std::isinf(scores_after({4})[6]));
+}
+
 }  // namespace
 }  // namespace regard::infer
