@@ -81,8 +81,8 @@ struct RuleContext {
 };
 
 // Apply the rules in place to scores [vocabulary]: logits for greedy search and sampling, log-probabilities
-// for beam search. Forbidden tokens become −∞; `history` is a buffer, reused between calls.
+// for beam search. Forbidden tokens become −∞; `buffer` is reused between calls.
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
-           std::vector<std::int32_t>& history);
+           std::vector<std::int32_t>& buffer);
 
 }  // namespace regard::infer
