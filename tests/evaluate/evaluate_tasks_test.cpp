@@ -126,6 +126,9 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "no token-classification head");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
+  write_file(folder.path(), "scheme.tsv", "stone\tB-PER\nriver\tL-PER\n");
+  expect({model("hf-more/bert-ner"), "scheme.tsv", "--scheme", "iob2"}, 3,
+         "scheme.tsv:2: a label does not belong to the scheme iob2");
   expect({nli, "bad.tsv", "--task", "audio-classification"}, 2,
          "(expected classification, found audio-classification)");
   const std::string sounds = model("hf-tiny/ast");
