@@ -64,7 +64,9 @@ inspect::MediaReader media_reader(const infer::LoadedModel& loaded, ThreadPool& 
     return sounds ? sound_rows(loaded, pool, data) : picture_rows(loaded, data);
   };
   reader.ctc_labels = [&loaded](const std::string& text) {
-    return train::CtcCharacters(formats::ModelFolder::open(loaded.folder)).encode(text);
+    formats::ModelFolder folder = formats::ModelFolder::open(loaded.folder);
+    if (!loaded.language.empty()) folder.select_language(loaded.language);
+    return train::CtcCharacters(folder, loaded.language).encode(text);
   };
   return reader;
 }

@@ -115,11 +115,12 @@ Model load(const std::filesystem::path& path, const Progress& progress, const Lo
   go_on(0.0);
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
-  state->loaded = infer::LoadedModel::open(path, {.task = options.task,
-                                                  .weight_mode = api::weight_mode(options.precision),
-                                                  .reads = std::nullopt,
-                                                  .adapter = options.adapter,
-                                                  .language = options.language});
+  state->settings = {.task = options.task,
+                     .weight_mode = api::weight_mode(options.precision),
+                     .reads = std::nullopt,
+                     .adapter = options.adapter,
+                     .language = options.language};
+  state->loaded = infer::LoadedModel::open(path, state->settings);
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();

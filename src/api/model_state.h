@@ -17,6 +17,7 @@ namespace regard {
 
 struct REGARD_HIDDEN Model::State {
   std::string name;
+  infer::FolderSettings settings;  // settings with which the folder was opened
   infer::LoadedModel loaded;
 
   void need(models::ModelKind kind, const char* what) const {

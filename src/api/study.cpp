@@ -62,9 +62,11 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   const auto pool = api::pool();
   // The view "tokens" computes gradients, which requires f32 weights that are not packed for inference.
   infer::LoadedModel widened;
-  if (request.view == "tokens")
-    widened =
-        infer::LoadedModel::open(state->name, {.weight_mode = WeightMode::widened, .reads = std::nullopt});
+  if (request.view == "tokens") {
+    infer::FolderSettings settings = state->settings;
+    settings.weight_mode = WeightMode::widened;
+    widened = infer::LoadedModel::open(state->name, settings);
+  }
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
   inspect::StudyTable table =
       inspect::study_table(loaded, *pool, request, options.seed, progress, api::media_reader(loaded, *pool));

@@ -28,12 +28,16 @@ TableOptions table_options(const DataFiles& data) {
   return options;
 }
 
-TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual) {
-  TableOptions options = table_options(data);
-  const bool aligned = options.format == TableFormat::lines;
-  if (aligned && !data.columns.empty())
+void check_columns(const TableOptions& options) {
+  if (options.format == TableFormat::lines && !options.columns.empty())
     throw usage_error("line-aligned files have no columns")
         .remedy("Remove --columns, or give a .tsv, .csv or .jsonl file");
+}
+
+TableReader open_table(const DataFiles& data, const std::vector<std::vector<std::string>>& usual) {
+  TableOptions options = table_options(data);
+  check_columns(options);
+  const bool aligned = options.format == TableFormat::lines;
   if (options.columns.empty() && options.format == TableFormat::jsonl) options.columns = usual[0];
   if (options.columns.empty() && !aligned)
     for (std::size_t i = 1; i <= usual[0].size(); ++i) options.columns.push_back(std::to_string(i));

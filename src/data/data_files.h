@@ -19,6 +19,9 @@ struct DataFiles {
 // Return table options with the files, columns and header of `data`. Empty lines are skipped.
 TableOptions table_options(const DataFiles& data);
 
+// Throw usage if the options name columns of line-aligned files, which have none.
+void check_columns(const TableOptions& options);
+
 // Open the table of a task. Each list in `usual` names the columns of one accepted form of the table.
 // Default columns: for jsonl, the names in usual[0]; for other tables, the first usual[0].size() columns.
 // Throws usage if the number of columns (or of line-aligned files) is not the length of a list in `usual`.

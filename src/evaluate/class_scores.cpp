@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/parse_number.h"
@@ -73,6 +74,17 @@ std::int32_t class_named(const std::string& label, std::span<const std::string> 
       .expected(names);
 }
 
+std::vector<std::size_t> sort_labels(std::span<const std::string> labels, Evaluation& result) {
+  std::vector<std::size_t> order(labels.size()), places(labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
+  for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+  result.labels.assign(labels.begin(), labels.end());
+  std::sort(result.labels.begin(), result.labels.end());
+  return places;
+}
+
 Json to_json(const metrics::PrecisionRecall& scores) {
   return {{"precision", scores.precision},
           {"recall", scores.recall},
@@ -94,9 +106,13 @@ void add_class_scores(std::span<const std::int32_t> predicted, std::span<const s
   using metrics::Average;
   const auto classes = static_cast<std::int32_t>(labels.size());
   const metrics::ClassCounts counts = metrics::count_classes(predicted, truth, classes);
+  const std::vector<std::size_t> places = sort_labels(labels, result);
+  const auto place = [&](std::int32_t label) {
+    return static_cast<float>(places[static_cast<std::size_t>(label)]);
+  };
   Table rows, right;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    rows.push_back({static_cast<float>(truth[i]), static_cast<float>(predicted[i])});
+    rows.push_back({place(truth[i]), place(predicted[i])});
     right.push_back({predicted[i] == truth[i] ? 1.0f : 0.0f});
   }
   const auto f1 = [&](Average how) {

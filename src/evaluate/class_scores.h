@@ -16,6 +16,10 @@ namespace regard::evaluate {
 // class index. Throws invalid_input for any other label.
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels);
 
+// Set result.labels to the sorted labels, and return the place of each label in this list. Models that have
+// the same labels in different orders can then be compared.
+std::vector<std::size_t> sort_labels(std::span<const std::string> labels, Evaluation& result);
+
 Json to_json(const metrics::PrecisionRecall& scores);
 
 // Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class and, up to

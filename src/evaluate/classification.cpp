@@ -71,13 +71,14 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
       truth[i * width + static_cast<std::size_t>(
                             placed(texts.rows[i].place(), [&] { return class_named(label, labels); }))] = 1;
   const Tensor scores = classifier.scores(texts.inputs);
-  // right [rows, 1]: 1 if all labels of the row are correct. counts [rows, 3 · labels]: for each label,
-  // whether it is predicted, true, and both.
+  const std::vector<std::size_t> places = sort_labels(labels, result);
+  // right [rows, 1]: 1 if all labels of the row are correct. counts [rows, 3 · labels]: for each label of
+  // result.labels, whether it is predicted, true, and both.
   Table right, counts;
   for (std::size_t i = 0; i < texts.rows.size(); ++i) {
     Json expected = Json::array(), output = Json::array();
     bool same = true;
-    std::vector<float>& count = counts.emplace_back();
+    std::vector<float>& count = counts.emplace_back(3 * width);
     for (std::size_t label = 0; label < width; ++label) {
       const bool said = static_cast<double>(scores.row(static_cast<std::int64_t>(i))[label]) >= threshold;
       const bool is = truth[i * width + label] != 0;
@@ -85,7 +86,8 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
       if (is) expected.push_back(labels[label]);
       if (said) output.push_back(labels[label]);
       same = same && is == said;
-      for (const bool one : {said, is, said && is}) count.push_back(one ? 1.0f : 0.0f);
+      float* const own = count.data() + 3 * places[label];
+      own[0] = said ? 1.0f : 0.0f, own[1] = is ? 1.0f : 0.0f, own[2] = said && is ? 1.0f : 0.0f;
     }
     right.push_back({same ? 1.0f : 0.0f});
     result.rows[i].expected = std::move(expected), result.rows[i].output = std::move(output);

@@ -24,6 +24,14 @@ ModelComparison compare(const Evaluation& first, const Evaluation& second, Signi
         .found(fmt::format("{} rows of the task {}, and {} rows of the task {}", first.rows.size(),
                            first.task, second.rows.size(), second.task))
         .expected("the same task and the same number of rows");
+  if (first.labels != second.labels) {
+    const auto [a, b] =
+        std::mismatch(first.labels.begin(), first.labels.end(), second.labels.begin(), second.labels.end());
+    const bool in_first = b == second.labels.end() || (a != first.labels.end() && *a < *b);
+    throw usage_error("the models have different labels")
+        .found(fmt::format("\"{}\" in only one of them", in_first ? *a : *b))
+        .expected("the same labels in both models");
+  }
   ModelComparison result;
   for (std::size_t i = 0; i < std::min(first.scores.size(), second.scores.size()); ++i) {
     const RowStatistics& statistics = first.scores[i].statistics;

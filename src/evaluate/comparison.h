@@ -26,7 +26,7 @@ struct ModelComparison {
   std::vector<DifferentRow> rows;
 };
 // Compare the scores of two models on the same rows by a significance test. Throws usage if the evaluations
-// differ in task or number of rows.
+// differ in task, number of rows or set of labels.
 ModelComparison compare(const Evaluation& first, const Evaluation& second, SignificanceTest test,
                         const metrics::ResamplingOptions& options);
 

@@ -70,15 +70,16 @@ std::size_t same(const std::vector<std::string>& a, const std::vector<std::strin
 void add_entity_scores(const std::vector<std::vector<std::string>>& predicted,
                        const std::vector<std::vector<std::string>>& truth,
                        const TokenClassificationOptions& options, Evaluation& result) {
-  const metrics::EntityScores scores = metrics::entity_scores(predicted, truth, options.strict);
   // words [rows, 2]: numbers of correct words and of all words.
   // entities [rows, 3]: numbers of predicted, true and correct entities.
   Table words, entities;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     words.push_back({static_cast<float>(same(predicted[i], truth[i])), static_cast<float>(truth[i].size())});
-    const metrics::ClassCounts counts =
-        metrics::count_entities(metrics::entities_of(std::span(predicted).subspan(i, 1), options.strict),
-                                metrics::entities_of(std::span(truth).subspan(i, 1), options.strict));
+    const std::vector<metrics::Entity> wanted = placed(result.rows[i].place, [&] {
+      return metrics::entities_of(std::span(truth).subspan(i, 1), options.strict);
+    });
+    const metrics::ClassCounts counts = metrics::count_entities(
+        metrics::entities_of(std::span(predicted).subspan(i, 1), options.strict), wanted);
     std::vector<float>& row = entities.emplace_back();
     for (const auto* list : {&counts.predicted, &counts.truth, &counts.both}) {
       float sum = 0;
@@ -86,6 +87,7 @@ void add_entity_scores(const std::vector<std::vector<std::string>>& predicted,
       row.push_back(sum);
     }
   }
+  const metrics::EntityScores scores = metrics::entity_scores(predicted, truth, options.strict);
   const auto ratio = [](double part, double whole) { return whole > 0 ? part / whole : 0; };
   result.scores = {
       {"f1", scores.micro.f1, sums(entities, [ratio](auto s) { return ratio(2 * s[2], s[0] + s[1]); })},

@@ -16,7 +16,8 @@ struct TokenClassificationOptions {
 };
 
 // Evaluate the labels of words; the predicted label of a word is the label of its first token. Throws
-// bad_file with file and line if the numbers of labels and words in a row differ.
+// bad_file with file and line if the numbers of labels and words in a row differ, or a label does not belong
+// to the scheme `strict`.
 //   Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the
 //     columns words and labels, which contain lists of equal length (separated by spaces in TSV and CSV).
 //   Entity scores: computed if `strict` is set or a true label has one of the prefixes "B-", "I-", "E-",

@@ -1,5 +1,7 @@
 #include "evaluate/translation.h"
 
+#include <utility>
+
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/perplexity.h"
@@ -16,19 +18,17 @@ struct ParallelText {
 };
 
 ParallelText read_parallel(const DataOptions& data) {
-  const data::TableFormat format = data::format_of(data.files.at(0), data::TableFormat::lines);
-  const bool aligned = format == data::TableFormat::lines;
-  std::vector<std::string> columns = data.columns;
-  if (columns.empty() && !aligned && format != data::TableFormat::jsonl) columns = {"1", "2"};
-  const std::size_t width = aligned ? data.files.size() : columns.size();
+  data::TableOptions table = data::table_options(data);
+  data::check_columns(table);
+  const bool aligned = table.format == data::TableFormat::lines;
+  if (table.columns.empty() && !aligned && table.format != data::TableFormat::jsonl)
+    table.columns = {"1", "2"};
+  const std::size_t width = aligned ? data.files.size() : table.columns.size();
   if (width < 2)
     throw usage_error("the evaluation of a translation model requires a source and a reference")
         .found(fmt::format("{} {}", width, aligned ? "file" : "columns"))
         .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
-  data::TableReader reader({.files = data.files,
-                            .format = format,
-                            .columns = aligned ? std::vector<std::string>{} : columns,
-                            .header = data.header ? data::Header::present : data::Header::automatic});
+  data::TableReader reader(std::move(table));
   ParallelText text;
   text.references.resize(width - 1);
   for (data::TableRow row; reader.next(row);) {

@@ -17,8 +17,9 @@ struct ScoringOptions {
 
 // Translate the sources with model.options and score the outputs; an empty source has an empty translation
 // and is excluded from the loss. Data: line-aligned files (source, then one or more references), or a table
-// with columns in the same order. Throws invalid_input with file and line for a source or a first reference
-// that exceeds the model's maximum number of positions, and usage if there is no reference.
+// with columns in the same order, whose empty lines are skipped. Throws invalid_input with file and line for
+// a source or a first reference that exceeds the model's maximum number of positions, and usage if there is
+// no reference.
 Evaluation translation(const Subject& subject, const DataOptions& data, const ScoringOptions& options);
 
 }  // namespace regard::evaluate

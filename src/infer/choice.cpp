@@ -27,8 +27,9 @@ Chooser::Chooser(ThreadPool& pool, std::int64_t vocabulary)
 
 // Reserve buffers for every worker, because any worker may process any row.
 void Chooser::prepare(const ChoiceRule& rule, std::int64_t tokens) {
+  // apply() may need a second copy of the tokens.
   if (rule.ruled)
-    for (std::vector<std::int32_t>& history : history_) history.reserve(static_cast<std::size_t>(tokens));
+    for (std::vector<std::int32_t>& history : history_) history.reserve(static_cast<std::size_t>(2 * tokens));
   if (rule.most_probable()) return;
   for (std::vector<std::int32_t>& order : order_) order.reserve(vocabulary_);
   for (std::vector<float>& scores : warped_) scores.reserve(vocabulary_);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/plain_text.h"
+#include "infer/generation_settings.h"
 #include "infer/transformers_folder.h"
 #include "regard/error.h"
 #include "text/tokenizer_pair.h"
@@ -12,58 +13,32 @@
 namespace regard::infer {
 namespace {
 
-// Reads values of generation_config.json, or of config.json if the key is missing there. If `strict` is set,
-// config.json is used only if there is no generation_config.json, as in transformers.
-class Settings {
- public:
-  explicit Settings(const formats::ModelFolder& folder, bool strict = false)
-      : folder_(folder), strict_(strict) {}
-
-  const Json* find(const char* key) const {
-    if (folder_.generation_config) {
-      const auto found = folder_.generation_config->find(key);
-      if (found != folder_.generation_config->end() && !found->is_null()) return &*found;
-      if (strict_) return nullptr;
-    }
-    const auto found = folder_.config.find(key);
-    return found != folder_.config.end() && !found->is_null() ? &*found : nullptr;
-  }
-  template <class T>
-  void read(const char* key, T& value) const {
-    if (const Json* found = find(key)) value = json_as<T>(*found, key, folder_.config_file);
-  }
-  const std::string& file() const { return folder_.config_file; }
-
- private:
-  const formats::ModelFolder& folder_;
-  bool strict_;
-};
-
 // Read the value of `key`: one id or a list of ids.
-void read_ids(const Settings& settings, const char* key, std::vector<std::int32_t>& ids) {
+void read_ids(const GenerationSettings& settings, const char* key, std::vector<std::int32_t>& ids) {
   const Json* value = settings.find(key);
   if (value == nullptr) return;
   if (value->is_array())
-    ids = json_as<std::vector<std::int32_t>>(*value, key, settings.file());
+    ids = json_as<std::vector<std::int32_t>>(*value, key, settings.file(key));
   else
-    ids = {json_as<std::int32_t>(*value, key, settings.file())};
+    ids = {json_as<std::int32_t>(*value, key, settings.file(key))};
 }
 
 constexpr const char* kEndTokens = "eos_token_id";
 
-void read_end_tokens(const Settings& settings, SearchOptions& options) {
+void read_end_tokens(const GenerationSettings& settings, SearchOptions& options) {
   read_ids(settings, kEndTokens, options.end_tokens);
   std::erase_if(options.end_tokens, [](std::int32_t id) { return id < 0; });
 }
 
-void read_early_stopping(const Settings& settings, SearchOptions& options) {
-  const Json* value = settings.find("early_stopping");
+void read_early_stopping(const GenerationSettings& settings, SearchOptions& options) {
+  constexpr const char* kKey = "early_stopping";
+  const Json* value = settings.find(kKey);
   if (value == nullptr) return;
   if (value->is_string() && value->get<std::string>() == "never")
     options.early_stopping = EarlyStopping::never;
   else
     options.early_stopping =
-        json_as<bool>(*value, "early_stopping", settings.file()) ? EarlyStopping::yes : EarlyStopping::no;
+        json_as<bool>(*value, kKey, settings.file(kKey)) ? EarlyStopping::yes : EarlyStopping::no;
 }
 
 void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokenizer, std::int64_t vocabulary,
@@ -76,34 +51,36 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
       .remedy("Use the tokenizer that the model was trained with");
 }
 
-void read_biases(const Settings& settings, TokenRules& rules) {
-  const Json* value = settings.find("sequence_bias");
+void read_biases(const GenerationSettings& settings, TokenRules& rules) {
+  constexpr const char* kKey = "sequence_bias";
+  const Json* value = settings.find(kKey);
   if (value == nullptr) return;
-  for (const Json& entry : json_as<std::vector<Json>>(*value, "sequence_bias", settings.file())) {
+  const std::string file = settings.file(kKey);
+  for (const Json& entry : json_as<std::vector<Json>>(*value, kKey, file)) {
     if (!entry.is_array() || entry.size() != 2)
-      throw file_error(settings.file(), "an entry of \"sequence_bias\" is not a pair")
+      throw file_error(file, "an entry of \"sequence_bias\" is not a pair")
           .found(describe(entry))
           .expected("[[IDS], BIAS]");
-    auto tokens = json_as<std::vector<std::int32_t>>(entry[0], "sequence_bias", settings.file());
-    const auto bias = json_as<double>(entry[1], "sequence_bias", settings.file());
+    auto tokens = json_as<std::vector<std::int32_t>>(entry[0], kKey, file);
+    const auto bias = json_as<double>(entry[1], kKey, file);
     std::erase_if(rules.biases, [&](const SequenceBias& other) { return other.tokens == tokens; });
     rules.biases.push_back({std::move(tokens), bias});
   }
 }
 
-void read_ending(const Settings& settings, TokenRules& rules) {
+void read_ending(const GenerationSettings& settings, TokenRules& rules) {
   constexpr const char* kKey = "exponential_decay_length_penalty";
   const Json* value = settings.find(kKey);
   if (value == nullptr) return;
   if (!value->is_array() || value->size() != 2)
-    throw file_error(settings.file(), std::string("\"") + kKey + "\" is not a pair")
+    throw file_error(settings.file(kKey), std::string("\"") + kKey + "\" is not a pair")
         .found(describe(*value))
         .expected("[START, FACTOR]");
-  rules.ending = EndingPressure{json_as<std::int64_t>((*value)[0], kKey, settings.file()),
-                                json_as<double>((*value)[1], kKey, settings.file())};
+  rules.ending = EndingPressure{json_as<std::int64_t>((*value)[0], kKey, settings.file(kKey)),
+                                json_as<double>((*value)[1], kKey, settings.file(kKey))};
 }
 
-void read_rules(const Settings& settings, TokenRules& rules) {
+void read_rules(const GenerationSettings& settings, TokenRules& rules) {
   settings.read("encoder_repetition_penalty", rules.encoder_repetition_penalty);
   settings.read("repetition_penalty", rules.repetition_penalty);
   settings.read("no_repeat_ngram_size", rules.no_repeat_ngram);
@@ -164,12 +141,12 @@ void check_end_tokens(const formats::ModelFolder& folder, const std::optional<Js
 }
 
 void read_stop_strings(const formats::ModelFolder& folder, LoadedModel& loaded) {
-  const Settings settings(folder, true);
-  const Json* value = settings.find("stop_strings");
+  const GenerationSettings settings(folder, true);
+  constexpr const char* kKey = "stop_strings";
+  const Json* value = settings.find(kKey);
   if (value == nullptr) return;
-  auto texts = value->is_string()
-                   ? std::vector<std::string>{value->get<std::string>()}
-                   : json_as<std::vector<std::string>>(*value, "stop_strings", settings.file());
+  auto texts = value->is_string() ? std::vector<std::string>{value->get<std::string>()}
+                                  : json_as<std::vector<std::string>>(*value, kKey, settings.file(kKey));
   loaded.options.stop_strings = std::make_shared<StopStrings>(loaded.target, std::move(texts));
 }
 
@@ -194,14 +171,15 @@ bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettin
   if (!folder.generation_config || given.values.contains("max_length") ||
       given.values.contains("max_new_tokens"))
     return false;
-  return optional_value<bool>(*folder.generation_config, kAutomaticLength, folder.config_file)
-      .value_or(false);
+  bool automatic = false;
+  GenerationSettings(folder, true).read(kAutomaticLength, automatic);
+  return automatic;
 }
 
 }  // namespace
 
 SearchOptions search_options_of(const formats::ModelFolder& folder) {
-  const Settings tokens(folder), settings(folder, true);
+  const GenerationSettings tokens(folder), settings(folder, true);
   SearchOptions options;
   tokens.read("bos_token_id", options.start_token);
   tokens.read("decoder_start_token_id", options.start_token);
@@ -247,7 +225,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
-  Settings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
+  GenerationSettings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
   if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
   loaded.model = load_model(folder, settings.weight_mode);
   const InputSpec& input = loaded.model->input_spec();

@@ -20,14 +20,15 @@ void take(const std::optional<T>& given, T& value) {
 }  // namespace
 
 SearchOptions SearchOverrides::over(SearchOptions search, std::uint64_t seed) const {
-  if (sample || temperature || top_k || top_p || min_p || typical_p) {
+  const bool samples = sample || temperature || top_k || top_p || min_p || typical_p;
+  if (samples) {
     search.sample = true;
     search.beam = 1;
   }
   if (beam) {
     search.beam = *beam;
-    search.sample = sample;
-    if (!sample) search.n_best = std::min(search.n_best, search.beam);
+    search.sample = samples;
+    if (!samples) search.n_best = std::min(search.n_best, search.beam);
   }
   take(n_best, search.n_best);
   if (!search.sample && !beam) search.beam = std::max(search.beam, search.n_best);

@@ -18,26 +18,35 @@ void ban(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
 }
 
-// Lower the score of each token in `seen` (raise it if penalty < 1). The number of occurrences has no effect.
-void penalise(std::span<float> scores, Ids seen, double penalty) {
-  const auto factor = static_cast<float>(penalty);
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(i), seen[i]) !=
-        seen.begin() + static_cast<std::ptrdiff_t>(i))
-      continue;
-    float& score = scores[static_cast<std::size_t>(seen[i])];
-    score = score < 0.0f ? score * factor : score / factor;
+// Call visit(token, count) for each different token in `seen`. `buffer` has room for a sorted copy of `seen`.
+template <class Visit>
+void count_tokens(Ids seen, std::span<std::int32_t> buffer, const Visit& visit) {
+  const std::span<std::int32_t> sorted = buffer.first(seen.size());
+  std::copy(seen.begin(), seen.end(), sorted.begin());
+  std::sort(sorted.begin(), sorted.end());
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto end = std::find_if(first, sorted.end(), [first](std::int32_t id) { return id != *first; });
+    visit(static_cast<std::size_t>(*first), end - first);
+    first = end;
   }
 }
 
+// Lower the score of each token in `seen` (raise it if penalty < 1). The number of occurrences has no effect.
+void penalise(std::span<float> scores, Ids seen, double penalty, std::span<std::int32_t> buffer) {
+  const auto factor = static_cast<float>(penalty);
+  count_tokens(seen, buffer, [&](std::size_t token, std::ptrdiff_t) {
+    float& score = scores[token];
+    score = score < 0.0f ? score * factor : score / factor;
+  });
+}
+
 // Lower the score of each generated token by `presence` + `frequency` × its number of occurrences.
-void penalise_generated(std::span<float> scores, Ids generated, double presence, double frequency) {
-  for (std::size_t i = 0; i < generated.size(); ++i) {
-    const auto place = generated.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(generated.begin(), place, *place) != place) continue;
-    const auto count = static_cast<double>(std::count(place, generated.end(), *place));
-    scores[static_cast<std::size_t>(*place)] -= static_cast<float>(presence + frequency * count);
-  }
+void penalise_generated(std::span<float> scores, Ids generated, const TokenRules& rules,
+                        std::span<std::int32_t> buffer) {
+  count_tokens(generated, buffer, [&](std::size_t token, std::ptrdiff_t count) {
+    scores[token] -=
+        static_cast<float>(rules.presence_penalty + rules.frequency_penalty * static_cast<double>(count));
+  });
 }
 
 // Forbid each token that, appended to `history`, would complete an n-gram that occurs in `where`.
@@ -50,8 +59,10 @@ void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t si
       scores[static_cast<std::size_t>(where[i + prefix])] = kNever;
 }
 
+// Return true if `history` ends with `begun`, the sequence of a rule without its last token. As in
+// transformers, a sequence of several tokens has no effect if it is longer than the history.
 bool stands_before(Ids begun, Ids history) {
-  return begun.size() <= history.size() &&
+  return (begun.empty() || begun.size() < history.size()) &&
          std::equal(begun.begin(), begun.end(), history.end() - static_cast<std::ptrdiff_t>(begun.size()));
 }
 
@@ -191,16 +202,22 @@ void TokenRules::check(std::int64_t vocabulary) const {
 }
 
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
-           std::vector<std::int32_t>& history) {
-  history.assign(context.prompt.begin(), context.prompt.end());
-  history.insert(history.end(), context.generated.begin(), context.generated.end());
+           std::vector<std::int32_t>& buffer) {
+  buffer.assign(context.prompt.begin(), context.prompt.end());
+  buffer.insert(buffer.end(), context.generated.begin(), context.generated.end());
+  const std::size_t tokens = buffer.size();
+  const bool penalises = rules.encoder_repetition_penalty != 1.0 || rules.repetition_penalty != 1.0 ||
+                         rules.presence_penalty != 0.0 || rules.frequency_penalty != 0.0;
+  if (penalises) buffer.resize(tokens + std::max(tokens, context.source.size()));
+  const Ids history = Ids(buffer).first(tokens);
+  const std::span<std::int32_t> rest = std::span(buffer).subspan(tokens);
   const std::int64_t generated = std::ssize(context.generated);
   add_biases(scores, rules.biases, history);
   if (rules.encoder_repetition_penalty != 1.0)
-    penalise(scores, context.source, 1.0 / rules.encoder_repetition_penalty);
-  if (rules.repetition_penalty != 1.0) penalise(scores, history, rules.repetition_penalty);
+    penalise(scores, context.source, 1.0 / rules.encoder_repetition_penalty, rest);
+  if (rules.repetition_penalty != 1.0) penalise(scores, history, rules.repetition_penalty, rest);
   if (rules.presence_penalty != 0.0 || rules.frequency_penalty != 0.0)
-    penalise_generated(scores, context.generated, rules.presence_penalty, rules.frequency_penalty);
+    penalise_generated(scores, context.generated, rules, rest);
   ban_ngrams(scores, history, history, rules.no_repeat_ngram);
   ban_ngrams(scores, context.source, history, rules.encoder_no_repeat_ngram);
   ban_words(scores, rules, history, context.end_tokens);

@@ -11,7 +11,7 @@
 namespace regard::infer {
 
 // `bias` is added to the score of the last token of the sequence if the text ends with the other tokens of
-// the sequence.
+// the sequence. As in transformers, a sequence of several tokens that is longer than the text has no effect.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;
@@ -46,7 +46,8 @@ struct TokenRules {
   double presence_penalty = 0.0, frequency_penalty = 0.0;
   std::int64_t no_repeat_ngram = 0;          // size of n-grams that must not occur twice
   std::int64_t encoder_no_repeat_ngram = 0;  // size of n-grams of the source that must not occur
-  // forbidden sequences; a sequence that consists of a single end token is ignored
+  // forbidden sequences, with the condition of SequenceBias; a sequence that consists of a single end token
+  // is ignored
   std::vector<std::vector<std::int32_t>> bad_words;
   // Minimum number of tokens before an end token: min_length counts the prompt, min_new does not. As in
   // transformers, min_length has no effect if min_new is not 0.
@@ -80,8 +81,8 @@ struct RuleContext {
 };
 
 // Apply the rules in place to scores [vocabulary]: logits for greedy search and sampling, log-probabilities
-// for beam search. Forbidden tokens become −∞; `history` is a buffer, reused between calls.
+// for beam search. Forbidden tokens become −∞; `buffer` is reused between calls.
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
-           std::vector<std::int32_t>& history);
+           std::vector<std::int32_t>& buffer);
 
 }  // namespace regard::infer

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "infer/generation_settings.h"
 #include "infer/loaded_model.h"
 #include "infer/search.h"
 #include "models/quantize.h"
@@ -103,8 +104,8 @@ void add_tokenizers(const formats::ModelFolder& from, const TransformerConfig& c
   const std::string end =
       config.eos_token_id < 0 ? "" : pair.target->token_of(static_cast<std::int32_t>(config.eos_token_id));
   const bool joint = pair.source == pair.target;
-  const bool normalizes =
-      from.generation_config && from.generation_config->value(kNormalizeWhitespace, false);
+  bool normalizes = false;
+  GenerationSettings(from, true).read(kNormalizeWhitespace, normalizes);
   files.emplace_back(text::kTokenizerFile, tokenizer_file(*pair.source, config, end, normalizes));
   if (!joint)
     files.emplace_back(text::kTargetTokenizerFile, tokenizer_file(*pair.target, config, end, normalizes));

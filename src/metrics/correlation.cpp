@@ -50,7 +50,10 @@ double pearson(std::span<const double> x, std::span<const double> y) {
     yy += (y[i] - mean_y) * (y[i] - mean_y);
   }
   if (xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
-  return xy / std::sqrt(xx * yy);
+  // The product of the sums of squares can overflow or underflow; rounding can make the quotient exceed 1.
+  const double product = xx * yy;
+  const double lengths = std::isnormal(product) ? std::sqrt(product) : std::sqrt(xx) * std::sqrt(yy);
+  return std::clamp(xy / lengths, -1.0, 1.0);
 }
 
 double spearman(std::span<const double> x, std::span<const double> y) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -16,7 +17,6 @@ constexpr std::int64_t kBootstrapSamples = 1000, kRandomizationSamples = 10000;
 std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, std::size_t lines) {
   if (lines == 0) throw usage_error("resampling: expected at least one line, found none");
   if (options.samples < 0)
-
     throw usage_error("the number of samples is negative")
         .found(std::to_string(options.samples))
         .expected("0 (the default number) or more");
@@ -24,8 +24,11 @@ std::int64_t samples_of(const ResamplingOptions& options, std::int64_t usual, st
 }
 
 // Return the 95 % interval that sacreBLEU's estimate_ci() computes: 1/40 of the scores are below it and 1/40
-// are above it.
+// are above it. Samples without a defined score (NaN) are left out.
 Interval interval_of(std::vector<double> scores) {
+  constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+  std::erase_if(scores, [](double score) { return std::isnan(score); });
+  if (scores.empty()) return {kUndefined, kUndefined, kUndefined, kUndefined};
   Interval interval;
   interval.mean = std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
   std::sort(scores.begin(), scores.end());
@@ -36,8 +39,14 @@ Interval interval_of(std::vector<double> scores) {
   return interval;
 }
 
-// Return (c + 1) / (n + 1), where c of the n samples have a difference larger than `real`.
+void drop_undefined(std::vector<double>& differences) {
+  std::erase_if(differences, [](double difference) { return !std::isfinite(difference); });
+}
+
+// Return (c + 1) / (n + 1), where c of the n samples have a difference larger than `real`. Return NaN if
+// `real` is not finite.
 double p_value(const std::vector<double>& differences, double real) {
+  if (!std::isfinite(real)) return std::numeric_limits<double>::quiet_NaN();
   const auto larger =
       std::count_if(differences.begin(), differences.end(), [real](double value) { return value > real; });
   return static_cast<double>(larger + 1) / static_cast<double>(differences.size() + 1);
@@ -103,6 +112,7 @@ BootstrapComparison paired_bootstrap(std::size_t lines, const Scorer& score,
     second.push_back(score(others));
     differences.push_back(std::abs(second.back() - first.back()));
   }
+  drop_undefined(differences);
   const double mean =
       std::accumulate(differences.begin(), differences.end(), 0.0) / static_cast<double>(differences.size());
   for (double& difference : differences) difference -= mean;
@@ -128,6 +138,7 @@ Comparison approximate_randomization(std::size_t lines, const Scorer& score,
     }
     differences.push_back(std::abs(score(rows) - score(others)));
   }
+  drop_undefined(differences);
   Comparison result = compared(lines, score);
   result.p = p_value(differences, std::abs(result.first - result.second));
   return result;

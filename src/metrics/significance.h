@@ -33,12 +33,16 @@ struct Interval {
   double half_width = 0;        // half the width of the 95 % confidence interval
   double lower = 0, upper = 0;  // ends of the confidence interval
 };
-// Return the confidence interval of a score. Throws usage if there are no lines or samples.
+// Return the confidence interval of a score. A sample whose score is NaN, such as the correlation of equal
+// values, is left out; if there is no other sample, all values are NaN. Throws usage if there are no lines or
+// samples.
 Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});
 
 struct Comparison {
   double first = 0, second = 0;  // scores of the two systems
-  double p = 1;                  // two-sided p-value of the difference between the scores
+  // Two-sided p-value of the difference between the scores; NaN if the difference is not finite. Samples
+  // whose difference is not finite are left out.
+  double p = 1;
 };
 // Result of paired bootstrap resampling, which draws samples of lines. Both systems are scored on the same
 // samples.

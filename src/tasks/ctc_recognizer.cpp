@@ -120,9 +120,11 @@ void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t 
     waiting_.insert(waiting_.end(), row, row + labels);
     const auto frames = static_cast<std::int64_t>(waiting_.size()) / labels;
     const bool pauses = static_cast<double>(blanks_) * frame_seconds >= options_.pause_seconds;
-    const bool is_long = static_cast<double>(frames) * frame_seconds >= options_.segment_seconds;
-    if ((spoken_ && pauses) || (is_long && (vocabulary_.is_space(best) || !spoken_)))
-      end_segment(static_cast<std::size_t>(frames), found);
+    // length of the segment, in multiples of segment_seconds
+    const double length = static_cast<double>(frames) * frame_seconds / options_.segment_seconds;
+    const bool ends = length >= 3.0 || (length >= 2.0 && silent) ||
+                      (length >= 1.0 && (vocabulary_.is_space(best) || !spoken_));
+    if ((spoken_ && pauses) || ends) end_segment(static_cast<std::size_t>(frames), found);
   }
 }
 

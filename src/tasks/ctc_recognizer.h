@@ -43,7 +43,9 @@ struct CtcRecognizerOptions {
   double piece_seconds = 20.0;
   // duration of the context at each end of a chunk, in seconds; the labels of the context are dropped
   double overlap_seconds = 3.0;
-  // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds.
+  // A segment ends at a silence of pause_seconds, or at the first space after segment_seconds. In a text
+  // without spaces, it ends at the first blank after 2 · segment_seconds, at the latest after 3 ·
+  // segment_seconds.
   double pause_seconds = 0.6, segment_seconds = 15.0;
   // Compute word timestamps. Words are separated by spaces; a word lasts from the first to the last frame of
   // its labels.

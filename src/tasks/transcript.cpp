@@ -11,6 +11,12 @@
 namespace regard::tasks {
 namespace {
 
+// Return JSON in which the Unicode replacement character replaces bytes that are not UTF-8. A name of a file
+// and the texts of a transcript that the caller made may contain such bytes.
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 constexpr std::pair<const char*, TranscriptFormat> kFormats[] = {{"text", TranscriptFormat::text},
                                                                  {"srt", TranscriptFormat::srt},
                                                                  {"vtt", TranscriptFormat::vtt},
@@ -33,7 +39,9 @@ std::string time_text(double seconds, char point, bool short_form) {
 std::string one_line(std::string text, bool subtitles) {
   for (char& c : text)
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-  for (std::size_t at = 0; subtitles && (at = text.find("-->", at)) != text.npos;) text.replace(at, 3, "->");
+  // Continue one character earlier, because the result may form "-->" with a dash before it.
+  for (std::size_t at = 0; subtitles && (at = text.find("-->", at)) != text.npos; at -= at > 0 ? 1 : 0)
+    text.replace(at, 3, "->");
   return text;
 }
 
@@ -105,7 +113,7 @@ std::string TranscriptWriter::segment_json(const TranscriptSegment& segment) {
            {"no_speech_prob", rounded(segment.no_speech)}};
   for (const TranscriptWord& word : segment.words)
     one["words"].push_back({{"word", word.text}, {"start", rounded(word.start)}, {"end", rounded(word.end)}});
-  return one.dump();
+  return dumped(one);
 }
 
 std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
@@ -129,8 +137,7 @@ std::string TranscriptWriter::end(const Transcript& transcript) const {
   if (format_ != TranscriptFormat::json) return "";
   Json head{{"file", file_}, {"duration", rounded(transcript.duration)}, {"text", text_}};
   if (!transcript.language.empty()) head["language"] = transcript.language;
-  // The name of the file may contain bytes that are not UTF-8.
-  std::string all = head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string all = dumped(head);
   all.pop_back();
   return all + ",\"segments\":[" + json_ + "]}\n";
 }

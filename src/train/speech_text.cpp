@@ -60,13 +60,14 @@ CtcCharacters::CtcCharacters(std::span<const std::string> texts)
   files_ = {{"vocab.json", vocabulary.dump(1) + "\n"}, {"tokenizer_config.json", settings.dump(1) + "\n"}};
 }
 
-CtcCharacters::CtcCharacters(const formats::ModelFolder& folder) {
+CtcCharacters::CtcCharacters(const formats::ModelFolder& folder, const std::string& language) {
   for (const char* name : {"vocab.json", "tokenizer_config.json"})
     if (const auto path = folder.path / name; std::filesystem::exists(path))
       files_.emplace_back(name, read_file(path));
   blank_ = require_in<std::int32_t>(folder.config, "pad_token_id", folder.config_file, 0, 1 << 20);
   tasks::CtcLabels labels = tasks::read_ctc_labels(
-      folder.path, require_in<std::int64_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20));
+      folder.path, require_in<std::int64_t>(folder.config, "vocab_size", folder.config_file, 1, 1 << 20),
+      language);
   tokens_ = std::move(labels.tokens), specials_ = std::move(labels.specials);
   space_ = labels.space, lower_ = labels.lower;
   const auto unknown = std::find(tokens_.begin(), tokens_.end(), labels.unknown);

@@ -36,8 +36,9 @@ class CtcCharacters : public SpeechText {
  public:
   // Create a vocabulary of the characters in the texts, sorted.
   explicit CtcCharacters(std::span<const std::string> texts);
-  // Load the vocabulary of a model folder. Throws io and bad_file.
-  explicit CtcCharacters(const formats::ModelFolder& folder);
+  // Load the vocabulary of a model folder. `language` is the code of the language selected in the folder;
+  // empty for the folder's own language. Throws io and bad_file.
+  explicit CtcCharacters(const formats::ModelFolder& folder, const std::string& language = {});
 
   std::int32_t blank() const { return blank_; }
   // Return the text of the most probable label of each frame, with repetitions merged. `logits` is [frames,

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "support/namespaces.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
@@ -41,6 +42,31 @@ TEST_F(Studies, EqualThoseOfTheProgram) {
             by_program({"--view", "induction", "--length", "5", "--sequences", "2", "-s", "3"}));
   EXPECT_EQ(format(study(model_, "heads", {.text = "the fox", .off = {{Kind::decoder, 0, 1}}}), "json"),
             by_program({"--view", "heads", "--text", "the fox", "--off", "decoder.0.1"}));
+}
+
+// The view "tokens" opens the model again, with the same adapter.
+TEST_F(Studies, OfTokensUseTheAdapter) {
+  namespace fs = std::filesystem;
+  fs::copy(testing::golden("lora/vit-all-linear"), folder_ / "vit", fs::copy_options::recursive);
+  fs::copy(testing::golden("tasks/alpha.png"), folder_ / "image.png");
+  auto settings =
+      nlohmann::json::parse(testing::file_content(testing::golden("tasks/preprocessor_config.json")));
+  settings["size"] = {{"height", 8}, {"width", 8}};
+  testing::write_file(folder_ / "vit", "preprocessor_config.json", settings.dump());
+  const auto rows = [&](const LoadOptions& options) {
+    return study(load(folder_ / "vit", {}, options), "tokens",
+                 {.text = (folder_ / "image.png").string(), .answer = "LABEL_0"})
+        .rows;
+  };
+  const auto adapted = rows({.adapter = folder_ / "vit" / "adapter"});
+  EXPECT_NE(adapted, rows({}));
+  const auto printed = nlohmann::json::parse(
+      testing::run_program({"study", "vit", "--view", "tokens", "--text", "image.png", "--answer", "LABEL_0",
+                            "--adapter", "vit/adapter", "--json", "-q"},
+                           folder_.path())
+          .out);
+  ASSERT_EQ(printed["rows"].size(), adapted.size());
+  EXPECT_EQ(printed["rows"][1]["integrated"], std::get<double>(adapted[1].back()));
 }
 
 TEST_F(Studies, AreFormatted) {

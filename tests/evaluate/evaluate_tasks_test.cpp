@@ -129,6 +129,9 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "no token-classification head");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
+  write_file(folder.path(), "scheme.tsv", "stone\tB-PER\nriver\tL-PER\n");
+  expect({model("hf-more/bert-ner"), "scheme.tsv", "--scheme", "iob2"}, 3,
+         "scheme.tsv:2: a label does not belong to the scheme iob2");
   expect({nli, "bad.tsv", "--task", "audio-classification"}, 2,
          "(expected classification, found audio-classification)");
   const std::string sounds = model("hf-tiny/ast");
@@ -140,6 +143,20 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image file does not exist");
   expect({model("hf-tiny/vit"), "bad.tsv", "--task", "classification"}, 2, "image");
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
+}
+
+// A translation is evaluated on a table read as for the other tasks: empty lines are skipped. Columns of
+// line-aligned files are refused instead of ignored.
+TEST_F(EvaluateTasks, TranslationReadsTablesAsOtherTasksDo) {
+  const std::string translator = model("convert/marian/run");
+  write_file(folder.path(), "pairs.tsv", "the man\tder mann\n\nthe boy\tder junge\n");
+  EXPECT_EQ(json_of({translator, "pairs.tsv"})["sentences"], 2);
+  write_file(folder.path(), "en.txt", "the man\n\nthe boy\n");
+  write_file(folder.path(), "de.txt", "der mann\n\nder junge\n");
+  EXPECT_EQ(json_of({translator, "en.txt", "de.txt"})["sentences"], 3);
+  const ProgramResult refused = evaluate({translator, "en.txt", "de.txt", "--columns", "2,1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("line-aligned files have no columns"), std::string::npos) << refused.err;
 }
 
 }  // namespace

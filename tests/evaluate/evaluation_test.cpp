@@ -182,6 +182,30 @@ TEST(Evaluation, ComparisonsShowTheRowsThatDiffer) {
   EXPECT_REGARD_ERROR(compare(first, second, SignificanceTest::bootstrap, {}), ErrorKind::usage, "19");
 }
 
+// Statistics number the labels in sorted order, so the order of the labels in a model has no effect. Models
+// with different labels cannot be compared: their rows are mixed in one table.
+TEST(Evaluation, OnlyModelsWithTheSameLabelsAreCompared) {
+  const auto evaluated = [](const std::vector<std::string>& labels,
+                            const std::vector<std::int32_t>& predicted,
+                            const std::vector<std::int32_t>& truth) {
+    Evaluation result;
+    result.task = "classification";
+    result.rows.resize(truth.size());
+    add_class_scores(predicted, truth, labels, result);
+    return result;
+  };
+  const Evaluation first = evaluated({"b", "a"}, {0, 1, 1, 0}, {0, 1, 0, 0});
+  const Evaluation same = evaluated({"a", "b"}, {1, 0, 0, 1}, {1, 0, 1, 1});
+  for (std::size_t i = 0; i < first.scores.size(); ++i)
+    EXPECT_EQ(first.scores[i].statistics.rows, same.scores[i].statistics.rows) << first.scores[i].name;
+  for (const auto test : {SignificanceTest::bootstrap, SignificanceTest::randomization}) {
+    EXPECT_EQ(compare(first, same, test, {.samples = 20}).scores.size(), first.scores.size());
+    for (const Evaluation& other : {evaluated({"a", "b", "c"}, {1, 0, 0, 2}, {1, 0, 1, 1}),
+                                    evaluated({"a", "c"}, {1, 0, 0, 1}, {1, 0, 1, 1})})
+      EXPECT_REGARD_ERROR(compare(first, other, test, {.samples = 20}), ErrorKind::usage, "different labels");
+  }
+}
+
 TEST(Evaluation, NumbersAreNamesOfLabelsThatAreNumbers) {
   const std::vector<std::string> names{"low", "high"}, numbers{"1", "2"};
   EXPECT_EQ(class_named("high", names), 1);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "infer/scheduler.h"
+#include "infer/search_overrides.h"
 #include "plain_search.h"
 #include "support/throws.h"
 
@@ -28,6 +29,20 @@ SearchOptions translation_options() {
 
 std::vector<Tokens> some_sources(const Network& model) {
   return testing::random_tokens({5, 1, 17, 9, 3, 30, 12}, model.source_vocabulary(), 31);
+}
+
+// An option of sampling is not ignored if a beam width is given, too.
+TEST(SearchOverrides, OptionsOfSamplingSelectSampling) {
+  SearchOptions folder;
+  folder.sample = true;
+  SearchOverrides given;
+  given.beam = 2;
+  EXPECT_FALSE(given.over(folder, 1).sample);
+  given.temperature = 0.5;
+  EXPECT_REGARD_ERROR(given.over(folder, 1), ErrorKind::usage, "sampling cannot be combined");
+  given.beam = 1;
+  EXPECT_TRUE(given.over({}, 1).sample);
+  EXPECT_EQ(given.over({}, 1).temperature, 0.5);
 }
 
 struct BeamCase {

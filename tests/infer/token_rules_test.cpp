@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <numeric>
 
 namespace regard::infer {
 namespace {
@@ -29,6 +31,48 @@ TEST(TokenRules, MinimumOfNewTokensReplacesTheMinimumLength) {
   rules.min_new = 5;
   EXPECT_TRUE(end_is_forbidden(rules, 4));
   EXPECT_FALSE(end_is_forbidden(rules, 5));
+}
+
+// The condition of SequenceBiasLogitsProcessor in transformers: the text has at least as many tokens as the
+// sequence.
+TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
+  TokenRules rules;
+  rules.bad_words = {{4, 5, 6}};
+  rules.biases = {{{4, 5, 7}, 1.5}};
+  const auto scores_after = [&](const std::vector<std::int32_t>& prompt) {
+    std::vector<float> scores(10, 0.0f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = {}, .end_tokens = {}, .max_new = 20}, scores,
+          history);
+    return scores;
+  };
+  EXPECT_EQ(scores_after({4, 5}), std::vector<float>(10, 0.0f));
+  EXPECT_TRUE(std::isinf(scores_after({1, 4, 5})[6]));
+  EXPECT_EQ(scores_after({1, 4, 5})[7], 1.5f);
+  rules.bad_words = {{6}};
+  EXPECT_TRUE(std::isinf(scores_after({4})[6]));
+}
+
+// Penalties count each token once, or per occurrence, in a time that is not quadratic in the length of the
+// text.
+TEST(TokenRules, PenaltiesOfALongTextAreFast) {
+  constexpr std::int32_t kTokens = 400000;
+  std::vector<std::int32_t> prompt(kTokens), history;
+  std::iota(prompt.begin(), prompt.end(), 0);
+  const std::vector<std::int32_t> generated{3, 5, 3, 3};
+  std::vector<float> scores(kTokens + 1, 2.0f);
+  scores[4] = -2.0f;
+  TokenRules rules;
+  rules.repetition_penalty = 2.0, rules.presence_penalty = 0.25, rules.frequency_penalty = 0.5;
+  const auto start = std::chrono::steady_clock::now();
+  apply(rules, {.source = {}, .prompt = prompt, .generated = generated, .end_tokens = {}, .max_new = 20},
+        scores, history);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(scores[2], 1.0f);
+  EXPECT_EQ(scores[3], 1.0f - 0.25f - 3 * 0.5f);
+  EXPECT_EQ(scores[4], -4.0f);
+  EXPECT_EQ(scores[5], 1.0f - 0.25f - 0.5f);
+  EXPECT_EQ(scores[kTokens], 2.0f);
 }
 
 }  // namespace

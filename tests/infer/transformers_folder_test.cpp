@@ -158,6 +158,22 @@ TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
   EXPECT_EQ(converted.encode_source("  the  man "), run.encode_source("the man"));
 }
 
+// A null value is a missing key, and a value of a wrong type is an error of the file.
+TEST(ConvertedTokenizer, ChecksTheWhiteSpaceSetting) {
+  const TemporaryFolder place;
+  fs::copy(testing::golden("convert") / "pegasus" / "run", place / "run", fs::copy_options::recursive);
+  const std::string file = (place / "run" / "generation_config.json").string();
+  Json json = read_json(file);
+  const auto convert = [&](const Json& value) {
+    json[infer::kNormalizeWhitespace] = value;
+    write_file_atomically(file, json.dump());
+    infer::save_for_transformers(formats::ModelFolder::open(place / "run"), place / "converted");
+  };
+  EXPECT_REGARD_ERROR(convert("yes"), ErrorKind::bad_file, file);
+  convert(nullptr);
+  EXPECT_TRUE(fs::exists(place / "converted" / "tokenizer.json"));
+}
+
 // An end token outside the vocabulary is refused when the folder is opened, because some commands append it.
 TEST(EndTokens, AreInTheVocabulary) {
   const TemporaryFolder place;
@@ -174,6 +190,24 @@ TEST(EndTokens, AreInTheVocabulary) {
   bad["eos_token_id"] = {3, -1};
   write_file_atomically(file, bad.dump());
   EXPECT_EQ(infer::LoadedModel::open(place / "gpt").options.end_tokens, std::vector<std::int32_t>{3});
+}
+
+// An error in a setting of generation names the file that contains the setting.
+TEST(GenerationSettings, ErrorsNameTheirFile) {
+  const TemporaryFolder place;
+  write_text_model(place / "gpt", "gpt");
+  const std::string file = (place / "gpt" / "generation_config.json").string();
+  const Json good = read_json(file);
+  for (const auto& [key, value] : {std::pair<const char*, Json>{"num_beams", "three"},
+                                   {"early_stopping", 2},
+                                   {"sequence_bias", {{{3}, 1.0}, 4}},
+                                   {"eos_token_id", "end"}}) {
+    Json bad = good;
+    bad[key] = value;
+    write_file_atomically(file, bad.dump());
+    EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, file);
+    EXPECT_REGARD_ERROR(infer::LoadedModel::open(place / "gpt"), ErrorKind::bad_file, key);
+  }
 }
 
 TEST_P(Converted, InHalfPrecisionSaysSo) {

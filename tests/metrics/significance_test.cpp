@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "base/json.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "metrics/correlation.h"
 #include "metrics/metric_text.h"
 #include "metrics/numpy_random.h"
 #include "metrics/ter.h"
@@ -98,6 +102,30 @@ TEST(Significance, MeansAreScored) {
   EXPECT_DOUBLE_EQ(paired.p, 1.0 / 51);
   EXPECT_GE(paired.first_interval.lower, 1);
   EXPECT_LE(paired.first_interval.upper, 3);
+}
+
+// A sample of equal values has no correlation. It must neither be sorted with the other scores nor count as a
+// sample with a small difference.
+TEST(Significance, SamplesWithoutAScoreAreLeftOut) {
+  const std::vector<double> x{1, 2, 3, 2, 1, 3}, y{1, 2, 3, 1, 2, 3};
+  const Scorer scorer = [&](std::span<const std::uint32_t> rows) {
+    std::vector<double> some_x, some_y;
+    for (const std::uint32_t row : rows) some_x.push_back(x[row]), some_y.push_back(y[row]);
+    return pearson(some_x, some_y);
+  };
+  const Interval interval = bootstrap(3, scorer, {.samples = 100});
+  EXPECT_NEAR(interval.mean, 1, 1e-12);
+  EXPECT_NEAR(interval.lower, 1, 1e-12);
+  EXPECT_NEAR(interval.upper, 1, 1e-12);
+  const BootstrapComparison paired = paired_bootstrap(3, scorer, {.samples = 100});
+  EXPECT_NEAR(paired.second, 0.5, 1e-12);
+  EXPECT_GT(paired.p, 0.2);
+  const Scorer undefined = [](std::span<const std::uint32_t>) {
+    return std::numeric_limits<double>::quiet_NaN();
+  };
+  EXPECT_TRUE(std::isnan(bootstrap(3, undefined, {.samples = 10}).mean));
+  EXPECT_TRUE(std::isnan(paired_bootstrap(3, undefined, {.samples = 10}).p));
+  EXPECT_TRUE(std::isnan(approximate_randomization(3, undefined, {.samples = 10}).p));
 }
 
 TEST(Significance, NeedsLines) {

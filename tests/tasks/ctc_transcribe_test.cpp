@@ -166,6 +166,17 @@ TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   EXPECT_NEAR(a[0].end, b[0].end, 0.1);
 }
 
+// Without spaces and pauses, segments still end, so that memory does not grow with the sound.
+TEST_F(CtcFolder, SegmentsWithoutSpacesEnd) {
+  write_file_atomically(folder_ / "vocab.json",
+                        R"({"<pad>":0,"<s>":1,"</s>":2,"A":4,"B":5,"C":6,"D":7,"E":8,"F":9,"G":10,"H":11})");
+  tasks::TranscribeOptions options;
+  options.ctc.segment_seconds = 0.2, options.ctc.pause_seconds = 100.0;
+  const std::vector<TranscriptSegment> segments = transcribe(options);
+  EXPECT_GE(segments.size(), 5u);
+  for (const TranscriptSegment& segment : segments) EXPECT_LE(segment.end - segment.start, 0.61);
+}
+
 TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
   const auto expect = [&](const char* text, const char* what) {
     write_file_atomically(folder_ / "vocab.json", text);

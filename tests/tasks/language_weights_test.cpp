@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "api/media_reader.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "support/golden.h"
@@ -35,6 +36,17 @@ std::string transcript(const std::string& language, std::span<const float> sampl
   listener.segment = [&](const tasks::TranscriptSegment& segment) { text += segment.text; };
   transcriber.transcribe(folder / "sound.wav", listener);
   return text;
+}
+
+// The transcripts of a study are encoded with the labels of the model's language.
+TEST(LanguageWeights, StudiesUseTheLabelsOfTheLanguage) {
+  ThreadPool pool(1);
+  const auto labels = [&](const std::string& language, const std::string& text) {
+    const infer::LoadedModel loaded = opened_in(language);
+    return api::media_reader(loaded, pool).ctc_labels(text);
+  };
+  EXPECT_EQ(labels("hin", "क छ"), (std::vector<std::int32_t>{5, 4, 10}));
+  EXPECT_EQ(labels("", "ag"), (std::vector<std::int32_t>{5, 11}));
 }
 
 TEST(LanguageWeights, LogitsEqualThoseOfTransformers) {

@@ -197,6 +197,28 @@ TEST(TranscriptFormats, OfASegment) {
   EXPECT_FALSE(tasks::transcript_format_of("doc").has_value());
 }
 
+// A program may format a transcript of its own, whose texts need not be UTF-8.
+TEST(TranscriptFormats, JsonIsUtf8) {
+  TranscriptSegment segment{0.0, 1.0, "caf\xE9", {}};
+  segment.words = {{0.0, 1.0, "caf\xE9"}};
+  tasks::TranscriptWriter writer(tasks::TranscriptFormat::json, "caf\xE9.wav");
+  std::string all = writer.begin() + writer.segment(segment);
+  const Json json = parse_json(all + writer.end({}), "transcript");
+  EXPECT_EQ(json["file"], "caf\uFFFD.wav");
+  EXPECT_EQ(json["segments"][0]["text"], "caf\uFFFD");
+  EXPECT_EQ(json["segments"][0]["words"][0]["word"], "caf\uFFFD");
+}
+
+// Removing a dash must not create a new separator of times.
+TEST(TranscriptFormats, SubtitlesContainNoArrowOfTimes) {
+  for (const auto& [text, expected] :
+       {std::pair{"a ---> b", "a -> b"}, {"-----> -->", "-> ->"}, {"--", "--"}}) {
+    tasks::TranscriptWriter writer(tasks::TranscriptFormat::srt, "a.wav");
+    const std::string cue = writer.segment({0.0, 1.0, text, {}});
+    EXPECT_EQ(cue, "1\n00:00:00,000 --> 00:00:01,000\n" + std::string(expected) + "\n\n");
+  }
+}
+
 TEST(TranscriptFormats, OfASegmentWithWords) {
   TranscriptSegment segment{1.0, 2.0, "so <b> it", {1, 2}, 0.0, -0.5, 1.5, 0.25};
   segment.words = {{1.0, 1.25, " so"}, {1.25, 1.5, " <b>"}, {1.5, 2.0, " it"}};
