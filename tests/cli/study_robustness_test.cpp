@@ -189,10 +189,11 @@ TEST_F(StudyRobustness, ATextThatIsTooLongHasARemedyThatStudyHas) {
 }
 
 TEST_F(StudyRobustness, AModelWithoutLogitsIsRefused) {
-  for (const char* view : {"tokens", "direct"})
+  for (const auto& [view, needed] : {std::pair{"tokens", "logits of tokens or classes"},
+                                     {"direct", "a model that predicts the next token"}})
     expect_error(
         {testing::golden("hf-more/st-mean").string(), "--view", view, "--text", "A bank.", "--answer", "b"},
-        2, "a model that predicts the next token");
+        2, needed);
 }
 
 }  // namespace
