@@ -40,6 +40,16 @@ bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
+// Return true if `path` is a link to one of the folders that contain it. `depth` is the number of folders
+// between the listed folder and `path`.
+bool links_to_itself(const std::filesystem::path& path, int depth) {
+  std::error_code ignored;
+  std::filesystem::path above = path.parent_path();
+  for (int i = 0; i <= depth; ++i, above = above.parent_path())
+    if (std::filesystem::equivalent(above, path, ignored)) return true;
+  return false;
+}
+
 // Reads the pixels and the label of one row.
 class PixelRow {
  public:
@@ -97,17 +107,18 @@ LabelledImages read_idx_images(const std::filesystem::path& images, const std::f
 
 ImageFolder list_image_folder(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
-  std::error_code failure;
+  std::error_code failure, ignored;
   ImageFolder result;
   std::set<std::string> labels;
-  for (fs::recursive_directory_iterator entry(folder, failure), end; !failure && entry != end;
+  constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator entry(folder, kLinks, failure), end; !failure && entry != end;
        entry.increment(failure)) {
     const fs::path& path = entry->path();
-    if (is_hidden(path)) {
+    if (is_hidden(path) || (entry->is_symlink(ignored) && links_to_itself(path, entry.depth()))) {
       entry.disable_recursion_pending();
       continue;
     }
-    if (!entry->is_regular_file()) continue;
+    if (!entry->is_regular_file(ignored)) continue;
     if (entry.depth() == 0 || !looks_like_image(path)) {
       result.report.skip(
           SkipReason::malformed, {path.string(), -1, -1},

@@ -31,9 +31,9 @@ struct ImageFolder {
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
   RowReport report;                 // number of image files; other files in the folder are listed as skipped
 };
-// List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Hidden
-// files and folders are ignored. Throws io if `folder` is not a folder, and bad_file if it has no labelled
-// images.
+// List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Links to
+// folders are followed. Hidden files and folders, and links to a folder that contains the link, are ignored.
+// Throws io if `folder` is not a folder, and bad_file if it has no labelled images.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
 // A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data

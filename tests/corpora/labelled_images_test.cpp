@@ -45,6 +45,23 @@ TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
                       "found 1 labels");
 }
 
+// A label may be a link to a folder. A link to a folder that contains it does not repeat the images.
+TEST_F(LabelledImage, LinksToFoldersAreFollowed) {
+  const std::string pixel = "P2 1 1 255 7";
+  file("set/cat/a.pgm", pixel), file("other/b.pgm", pixel);
+  std::filesystem::create_directory_symlink(folder / "other", folder / "set/dog");
+  std::filesystem::create_directory_symlink("..", folder / "set/cat/loop");
+  std::filesystem::create_directory_symlink(folder / "set/cat", folder / "other/cat");
+  std::filesystem::create_directory_symlink(folder / "other", folder / "set/cat/other");
+  std::filesystem::create_symlink("self", folder / "set/cat/self");
+  const ImageFolder set = list_image_folder(folder / "set");
+  EXPECT_EQ(set.labels, (std::vector<std::string>{"cat", "dog"}));
+  std::vector<std::string> files;
+  for (const ImageFile& one : set.files)
+    files.push_back(one.path.lexically_relative(folder / "set").string());
+  EXPECT_EQ(files, (std::vector<std::string>{"cat/a.pgm", "cat/other/b.pgm", "dog/b.pgm", "dog/cat/a.pgm"}));
+}
+
 TEST_F(LabelledImage, FoldersNameTheLabels) {
   const std::string pixel = "P2 1 1 255 7";
   file("set/dog/b.pgm", pixel), file("set/dog/a.pgm", pixel), file("set/cat/old/c.pgm", pixel);
