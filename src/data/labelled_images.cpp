@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/input_stream.h"
+#include "base/utf8.h"
 #include "data/table.h"
 
 namespace regard::data {
@@ -126,6 +127,9 @@ ImageFolder list_image_folder(const std::filesystem::path& folder) {
       continue;
     }
     const std::string label = path.lexically_relative(folder).begin()->string();
+    if (!utf8::valid(label))
+      throw file_error((folder / label).string(), "the name of a folder of images, its label, is not UTF-8")
+          .remedy("Rename the folder");
     labels.insert(label);
     result.files.push_back({path, label});
   }

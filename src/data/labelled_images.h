@@ -33,7 +33,8 @@ struct ImageFolder {
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Links to
 // folders are followed. Hidden files and folders, and links to a folder that contains the link, are ignored.
-// Throws io if `folder` is not a folder, and bad_file if it has no labelled images.
+// Throws io if `folder` is not a folder, and bad_file if it has no labelled images or a label that is not
+// UTF-8.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
 // A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data

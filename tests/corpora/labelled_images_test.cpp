@@ -72,6 +72,8 @@ TEST_F(LabelledImage, FoldersNameTheLabels) {
   EXPECT_EQ(set.files[0].label, "cat");
   EXPECT_EQ(set.files[1].path.filename(), "a.pgm");
   EXPECT_EQ(set.report.total_skipped(), 2);
+  file("bad/\xff/a.pgm", pixel);
+  EXPECT_REGARD_ERROR(list_image_folder(folder / "bad"), ErrorKind::bad_file, "is not UTF-8");
   EXPECT_REGARD_ERROR(list_image_folder(folder / "none"), ErrorKind::io, "none");
   std::filesystem::create_directory(folder / "empty");
   EXPECT_REGARD_ERROR(list_image_folder(folder / "empty"), ErrorKind::bad_file, "no labelled image");
