@@ -183,7 +183,11 @@ bool looks_like_image(const std::filesystem::path& path) {
   if (compression_of(bytes).value_or(Compression::none) != Compression::none) {
     InputStream packed(path);
     bytes.clear();
-    while (bytes.size() < sizeof(first) && packed.read(bytes)) {
+    try {
+      while (bytes.size() < sizeof(first) && packed.read(bytes)) {
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_file) throw;  // damaged, or not compressed
     }
   }
   return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || is_webp(bytes) || bytes.starts_with(kIdx) ||

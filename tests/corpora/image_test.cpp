@@ -144,6 +144,8 @@ TEST(Image, DamagedFilesAreRefused) {
   testing::write_file(temporary.path(), "wide.ppm", "P6 999999999 999999999 255\n");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "wide.ppm"), ErrorKind::bad_file, "too large");
   EXPECT_FALSE(data::looks_like_image(temporary / "text"));
+  testing::write_file(temporary.path(), "not.gz", "\x1f\x8bno compressed data");
+  EXPECT_FALSE(data::looks_like_image(temporary / "not.gz"));
   EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
 }
 
