@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/picture_rows.h"
 #include "support/compress.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
@@ -96,6 +97,16 @@ TEST_F(LabelledImage, TablesOfPixels) {
                       "t.csv:1: column 5: wrong value (expected an integer, found the string \"one\")");
   EXPECT_EQ(read_pixel_table({.file = path, .highest = 15, .malformed = Faulty::skip}).report.total_skipped(),
             2);
+}
+
+// Column 0 does not exist. It does not select the last column, as in PixelTable.
+TEST_F(LabelledImage, TheLabelColumnOfPixelsIsANumberFrom1) {
+  TableOptions table{.files = {file("t.csv", "7,1,2,3,4\n")}, .format = TableFormat::csv, .columns = {"1"}};
+  EXPECT_EQ(read_picture_rows(table, 16).rows.at(0).text, "7");
+  for (const char* wrong : {"0", "00", "label", "9999999999"}) {
+    table.columns = {wrong};
+    EXPECT_REGARD_ERROR(read_picture_rows(table, 16), ErrorKind::usage, "the number of the label column");
+  }
 }
 
 }  // namespace
