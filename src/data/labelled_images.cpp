@@ -154,7 +154,9 @@ LabelledImages read_pixel_table(const PixelTable& table) {
         .expected("maximum 1 to 65535, height and width both above 0 or both 0, label column at least 0");
   TableReader reader({.files = {table.file},
                       .format = format_of(table.file, TableFormat::csv),
+                      .delimiter = table.delimiter,
                       .header = table.header ? Header::present : Header::absent,
+                      .bad_utf8 = table.bad_utf8,
                       .malformed = table.malformed,
                       .blank = Faulty::skip});
   LabelledImages result;

@@ -44,7 +44,9 @@ struct PixelTable {
   std::int64_t height = 0, width = 0;  // size of the images in pixels; 0 means that the images are square
   std::int64_t label_column = 0;       // number of the column with the label, from 1; 0 means the last column
   std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 0 to 255
+  char delimiter = '\0';               // see TableOptions::delimiter
   bool header = false;
+  Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };
 LabelledImages read_pixel_table(const PixelTable& table);

@@ -68,7 +68,11 @@ void add_paths(const TableOptions& options, PictureRows& to) {
 }
 
 void add_pixels(const TableOptions& options, const std::string& file, std::int64_t highest, PictureRows& to) {
-  PixelTable table{.file = file, .highest = highest, .malformed = options.malformed};
+  PixelTable table{.file = file,
+                   .highest = highest,
+                   .delimiter = options.delimiter,
+                   .bad_utf8 = options.bad_utf8,
+                   .malformed = options.malformed};
   table.header = options.header == Header::present;
   if (!options.columns.empty()) {
     const std::string& column = options.columns[0];

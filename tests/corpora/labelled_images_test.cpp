@@ -99,6 +99,17 @@ TEST_F(LabelledImage, TablesOfPixels) {
             2);
 }
 
+TEST_F(LabelledImage, TablesOfPixelsHaveTheOptionsOfTables) {
+  TableOptions table{.files = {file("t.csv", "1;2;3;4;seven\n\xff;2;3;4;eight\n")},
+                     .format = TableFormat::csv,
+                     .delimiter = ';',
+                     .bad_utf8 = Faulty::skip};
+  const PictureRows set = read_picture_rows(table, 16);
+  ASSERT_EQ(set.rows.size(), 1u);
+  EXPECT_EQ(set.rows[0].text, "seven");
+  EXPECT_EQ(set.report.count(SkipReason::bad_utf8), 1);
+}
+
 // Column 0 does not exist. It does not select the last column, as in PixelTable.
 TEST_F(LabelledImage, TheLabelColumnOfPixelsIsANumberFrom1) {
   TableOptions table{.files = {file("t.csv", "7,1,2,3,4\n")}, .format = TableFormat::csv, .columns = {"1"}};
