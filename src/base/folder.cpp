@@ -29,13 +29,21 @@ void remove_tree(const std::filesystem::path& path) {
 // Suffix of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
-// Call renameat2(). Returns false if the system or the file system does not support `flag`.
+Error is_taken(const std::filesystem::path& path) {
+  return usage_error("the output path exists already")
+      .found(path.string())
+      .remedy("Choose another path, or remove the existing file or folder");
+}
+
+// Call renameat2(). Returns false if the system or the file system does not support `flag`. Throws usage if
+// `flag` is RENAME_NOREPLACE and `to` exists.
 bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   int error = planned_failure(step, to);
   if (error == 0 && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flag) != 0) error = errno;
   if (error == 0) return true;
   if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) return false;
+  if (error == EEXIST && flag == RENAME_NOREPLACE) throw is_taken(to);
   throw io_error(to, "cannot rename '" + from.string() + "' to this path", error);
 }
 
@@ -50,12 +58,6 @@ std::filesystem::path without_last_slash(const std::filesystem::path& path) {
 
 std::filesystem::path parent_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-Error is_taken(const std::filesystem::path& path) {
-  return usage_error("the output path exists already")
-      .found(path.string())
-      .remedy("Choose another path, or remove the existing file or folder");
 }
 
 // Return " (process PID)" for the process that holds the folder's lock; "" if unknown.

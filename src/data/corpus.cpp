@@ -1,6 +1,8 @@
 #include "data/corpus.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "base/line_reader.h"
 #include "base/plain_text.h"
@@ -76,9 +78,10 @@ TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
 
 // Return the size in bytes of the next block in the buffer, which ends at the last line end. A long line is
 // split after a complete character, unless faulty lines are skipped. Return 0 if more text must be read.
-std::size_t TextReader::end_of_piece() const {
-  const std::size_t end = buffer_.rfind('\n');
-  if (end != std::string::npos) return end + 1;
+std::size_t TextReader::end_of_piece() {
+  const std::size_t searched = std::exchange(searched_, buffer_.size());
+  const std::size_t end = std::string_view(buffer_).substr(searched).rfind('\n');
+  if (end != std::string_view::npos) return searched + end + 1;
   if (bad_utf8_ == Faulty::skip && buffer_.size() > LineReader::kMaxLine)
     throw Error(ErrorKind::bad_file, "the line is too long", {stream_->name(), line_ + 1, -1})
         .expected("at most " + std::to_string(LineReader::kMaxLine) + " bytes");
@@ -131,6 +134,7 @@ bool TextReader::next(std::string& piece) {
     }
     piece.assign(buffer_, 0, end);
     buffer_.erase(0, end);
+    searched_ = buffer_.size();
     const std::int64_t lines = std::count(piece.begin(), piece.end(), '\n');
     if (!utf8::valid(piece)) keep_valid_lines(piece);
     report_.records += std::count(piece.begin(), piece.end(), '\n');

@@ -69,14 +69,16 @@ class TextReader {
   const CorpusReport& report() const { return report_; }  // report on the lines read so far
 
  private:
-  std::size_t end_of_piece() const;
+  std::size_t end_of_piece();
   void keep_valid_lines(std::string& piece);
 
   std::vector<std::string> files_;
   Faulty bad_utf8_;
   std::size_t opened_ = 0;  // number of files opened so far
   std::unique_ptr<InputStream> stream_;
-  std::string buffer_;     // text read but not yet returned
+  std::string buffer_;  // text read but not yet returned
+  // number of bytes at the start of the buffer that were searched and contain no line end
+  std::size_t searched_ = 0;
   bool at_start_ = false;  // true at the start of a file, where a byte order mark may follow
   std::int64_t line_ = 0;  // number of lines of the current file that precede the buffer
   CorpusReport report_;

@@ -15,9 +15,7 @@ class FrameStore {
   explicit FrameStore(std::int64_t columns, std::size_t most_bytes = std::size_t{64} << 20);
 
   std::int64_t rows() const { return rows_; }
-  void append(
-      // append complete rows; throws io, and resource_exhausted if the disk is full
-      std::span<const float> values);
+  void append(std::span<const float> values);  // append complete rows; throws io, also if the disk is full
   // Copy rows [first, first + count) to `to` [count, columns]. Throws io.
   void read(std::int64_t first, std::int64_t count, float* to);
 

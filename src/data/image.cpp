@@ -142,7 +142,7 @@ Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t m
   return image;
 }
 
-std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
+std::vector<Image> decode_idx(std::string_view bytes, const std::string& file, const ImageLimits& limits) {
   const auto big_endian = [&](std::size_t at) {
     std::int64_t value = 0;
     for (std::size_t b = 0; b < 4 && at + b < bytes.size(); ++b)
@@ -160,9 +160,13 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
         .found(std::to_string(size) + " bytes of pixels")
         .expected(std::to_string(count) + " images of " + std::to_string(rows) + " × " +
                   std::to_string(columns));
+  if (count > limits.images)
+    throw file_error(file, "the IDX file contains too many images")
+        .found(std::to_string(count))
+        .expected("at most " + std::to_string(limits.images));
   std::vector<Image> images;
   for (std::int64_t i = 0; i < count; ++i) {
-    Image image = blank_image(rows, columns, file);
+    Image image = blank_image(rows, columns, file, limits.pixels);
     const char* from = bytes.data() + kHeader + static_cast<std::size_t>(i * rows * columns);
     for (std::size_t p = 0; p < image.pixels.size(); ++p)
       image.pixels[p] = static_cast<std::uint8_t>(from[p / 3]);
@@ -179,7 +183,11 @@ bool looks_like_image(const std::filesystem::path& path) {
   if (compression_of(bytes).value_or(Compression::none) != Compression::none) {
     InputStream packed(path);
     bytes.clear();
-    while (bytes.size() < sizeof(first) && packed.read(bytes)) {
+    try {
+      while (bytes.size() < sizeof(first) && packed.read(bytes)) {
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_file) throw;  // damaged, or not compressed
     }
   }
   return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || is_webp(bytes) || bytes.starts_with(kIdx) ||
@@ -200,7 +208,7 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
   if (bytes.starts_with(kPng)) return {decode_png(bytes, file, limits.pixels)};
   if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file, limits.pixels)};
   if (is_webp(bytes)) return {decode_webp(bytes, file, limits.pixels)};
-  if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
+  if (bytes.starts_with(kIdx)) return decode_idx(bytes, file, limits);
   if (is_pnm(bytes)) return {decode_pnm(bytes, file, limits.pixels)};
   const char* name = known_format(bytes);
   throw file_error(file, "unknown image format")

@@ -25,7 +25,8 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
 struct ImageLimits {
   std::uint64_t bytes = std::uint64_t{1} << 30;  // maximum size in bytes of the file after decompression
-  std::int64_t pixels = kMostPixels;  // maximum number of pixels of each image; at most kMostPixels
+  std::int64_t pixels = kMostPixels;            // maximum number of pixels of each image; at most kMostPixels
+  std::int64_t images = std::int64_t{1} << 32;  // maximum number of images in an IDX file
 };
 
 // Read the images of a file; "-" is standard input. The format is detected from the first bytes: PNG, JPEG
@@ -54,7 +55,8 @@ Image decode_png(std::string_view bytes, const std::string& file, std::int64_t m
 Image decode_jpeg(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 Image decode_webp(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
 Image decode_pnm(std::string_view bytes, const std::string& file, std::int64_t most_pixels = kMostPixels);
-std::vector<Image> decode_idx(std::string_view bytes, const std::string& file);
+std::vector<Image> decode_idx(std::string_view bytes, const std::string& file,
+                              const ImageLimits& limits = {});
 
 // Return the error for a format that this build cannot read, because it lacks `library`. `other` is a format
 // to which the image can be converted.

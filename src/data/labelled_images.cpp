@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/input_stream.h"
+#include "base/utf8.h"
 #include "data/table.h"
 
 namespace regard::data {
@@ -38,6 +39,16 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
 
 bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
+}
+
+// Return true if `path` is a link to one of the folders that contain it. `depth` is the number of folders
+// between the listed folder and `path`.
+bool links_to_itself(const std::filesystem::path& path, int depth) {
+  std::error_code ignored;
+  std::filesystem::path above = path.parent_path();
+  for (int i = 0; i <= depth; ++i, above = above.parent_path())
+    if (std::filesystem::equivalent(above, path, ignored)) return true;
+  return false;
 }
 
 // Reads the pixels and the label of one row.
@@ -97,17 +108,18 @@ LabelledImages read_idx_images(const std::filesystem::path& images, const std::f
 
 ImageFolder list_image_folder(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
-  std::error_code failure;
+  std::error_code failure, ignored;
   ImageFolder result;
   std::set<std::string> labels;
-  for (fs::recursive_directory_iterator entry(folder, failure), end; !failure && entry != end;
+  constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator entry(folder, kLinks, failure), end; !failure && entry != end;
        entry.increment(failure)) {
     const fs::path& path = entry->path();
-    if (is_hidden(path)) {
+    if (is_hidden(path) || (entry->is_symlink(ignored) && links_to_itself(path, entry.depth()))) {
       entry.disable_recursion_pending();
       continue;
     }
-    if (!entry->is_regular_file()) continue;
+    if (!entry->is_regular_file(ignored)) continue;
     if (entry.depth() == 0 || !looks_like_image(path)) {
       result.report.skip(
           SkipReason::malformed, {path.string(), -1, -1},
@@ -115,6 +127,9 @@ ImageFolder list_image_folder(const std::filesystem::path& folder) {
       continue;
     }
     const std::string label = path.lexically_relative(folder).begin()->string();
+    if (!utf8::valid(label))
+      throw file_error((folder / label).string(), "the name of a folder of images, its label, is not UTF-8")
+          .remedy("Rename the folder");
     labels.insert(label);
     result.files.push_back({path, label});
   }
@@ -139,7 +154,9 @@ LabelledImages read_pixel_table(const PixelTable& table) {
         .expected("maximum 1 to 65535, height and width both above 0 or both 0, label column at least 0");
   TableReader reader({.files = {table.file},
                       .format = format_of(table.file, TableFormat::csv),
+                      .delimiter = table.delimiter,
                       .header = table.header ? Header::present : Header::absent,
+                      .bad_utf8 = table.bad_utf8,
                       .malformed = table.malformed,
                       .blank = Faulty::skip});
   LabelledImages result;

@@ -31,9 +31,10 @@ struct ImageFolder {
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
   RowReport report;                 // number of image files; other files in the folder are listed as skipped
 };
-// List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Hidden
-// files and folders are ignored. Throws io if `folder` is not a folder, and bad_file if it has no labelled
-// images.
+// List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Links to
+// folders are followed. Hidden files and folders, and links to a folder that contains the link, are ignored.
+// Throws io if `folder` is not a folder, and bad_file if it has no labelled images or a label that is not
+// UTF-8.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
 // A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data
@@ -43,7 +44,9 @@ struct PixelTable {
   std::int64_t height = 0, width = 0;  // size of the images in pixels; 0 means that the images are square
   std::int64_t label_column = 0;       // number of the column with the label, from 1; 0 means the last column
   std::int64_t highest = 255;          // maximum pixel value in the file; pixels are scaled to 0 to 255
+  char delimiter = '\0';               // see TableOptions::delimiter
   bool header = false;
+  Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };
 LabelledImages read_pixel_table(const PixelTable& table);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "data/labelled_images.h"
 
@@ -67,15 +68,20 @@ void add_paths(const TableOptions& options, PictureRows& to) {
 }
 
 void add_pixels(const TableOptions& options, const std::string& file, std::int64_t highest, PictureRows& to) {
-  PixelTable table{.file = file, .highest = highest, .malformed = options.malformed};
+  PixelTable table{.file = file,
+                   .highest = highest,
+                   .delimiter = options.delimiter,
+                   .bad_utf8 = options.bad_utf8,
+                   .malformed = options.malformed};
   table.header = options.header == Header::present;
   if (!options.columns.empty()) {
-    if (options.columns.size() != 1 || !is_column_number(options.columns[0]) || options.columns[0].size() > 9)
+    const std::string& column = options.columns[0];
+    table.label_column = is_column_number(column) ? parse_number<std::int32_t>(column).value_or(0) : 0;
+    if (options.columns.size() != 1 || table.label_column == 0)
       throw usage_error("'columns' of a table of pixels must be the number of the label column")
           .expected("one number, such as columns = [65]")
           .found(fmt::format("{}", fmt::join(options.columns, ", ")))
           .remedy("Omit 'columns' if the label is in the last column");
-    table.label_column = std::stoll(options.columns[0]);
   }
   add_images(read_pixel_table(table), file, to);
 }

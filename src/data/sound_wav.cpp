@@ -85,13 +85,15 @@ class WavSource : public SoundSource {
  public:
   WavSource(std::unique_ptr<InputStream> stream, std::string first)
       : stream_(std::move(stream)), buffer_(std::move(first)) {
+    const std::uint32_t riff_size = number_at(buffer_.data() + 4, 4);
     skip(12);  // skip "RIFF", size and "WAVE"
     while (read_chunk_header() != "data") read_chunk();
     if (encoding_.tag == 0) throw wrong("the chunk \"data\" precedes the chunk \"fmt \"");
     if (long_size_ > 0 && chunk_size_ == 0xFFFFFFFF)
       chunk_size_ = long_size_;
     else
-      unknown_size_ = is_unknown_size(chunk_size_) || (chunk_size_ == 0 && has(1));
+      unknown_size_ =
+          is_unknown_size(chunk_size_) || (chunk_size_ == 0 && has(1) && !chunk_follows(riff_size));
   }
 
   const SoundFormat& format() const override { return format_; }
@@ -143,6 +145,14 @@ class WavSource : public SoundSource {
       const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer_.size() - begin_));
       begin_ += step, place_ += step, count -= step;
     }
+  }
+
+  // Return true if another chunk follows, so that a chunk "data" of size 0 has no samples. The size in the
+  // RIFF header then includes that chunk; a program that writes to a pipe does not know that size.
+  bool chunk_follows(std::uint32_t riff_size) {
+    if (is_unknown_size(riff_size) || riff_size + std::uint64_t{8} < place_ + 8 || !has(8)) return false;
+    return std::all_of(buffer_.data() + begin_, buffer_.data() + begin_ + 4,
+                       [](char c) { return c >= ' ' && c <= '~'; });
   }
 
   std::string read_chunk_header() {

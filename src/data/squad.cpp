@@ -56,7 +56,9 @@ class SquadReader {
                                  title.value_or(""), static_cast<std::int64_t>(a)});
         const Json& questions = list(paragraphs[p], "qas", at);
         for (std::size_t q = 0; q < questions.size(); ++q)
-          keep_or_skip({file_, -1, -1}, [&] { add(questions[q], fmt::format("{}.qas[{}]", at, q)); });
+          if (keep_or_skip(set_.report, {file_, -1, -1},
+                           [&] { add(questions[q], fmt::format("{}.qas[{}]", at, q)); }))
+            ++set_.report.records;
       }
     }
     return std::move(set_);
@@ -69,9 +71,9 @@ class SquadReader {
                        .optional_columns = {"answers", "id", "title"},
                        .malformed = options_.malformed,
                        .blank = Faulty::skip});
-    for (TableRow row; table.next(row);) keep_or_skip(row.place(), [&] { add_row(row); });
-    set_.report.add(table.report());
-    set_.report.records = static_cast<std::int64_t>(set_.questions.size());
+    for (TableRow row; table.next(row);)
+      if (!keep_or_skip(table.report(), row.place(), [&] { add_row(row); })) --table.report().records;
+    set_.report = table.report();
     return std::move(set_);
   }
 
@@ -91,15 +93,18 @@ class SquadReader {
     return value;
   }
 
+  // Call add(). If it throws bad_file and such questions are skipped, list `place` in the report and return
+  // false.
   template <class Add>
-  void keep_or_skip(const Place& place, const Add& add) {
+  bool keep_or_skip(RowReport& report, const Place& place, const Add& add) const {
     try {
       add();
-      ++set_.report.records;
     } catch (const Error& error) {
       if (options_.malformed != Faulty::skip || error.kind() != ErrorKind::bad_file) throw;
-      set_.report.skip(SkipReason::malformed, place, error.what());
+      report.skip(SkipReason::malformed, place, error.what());
+      return false;
     }
+    return true;
   }
 
   void add(const Json& value, const std::string& path) {

@@ -1,10 +1,14 @@
 #include "data/table.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/line_reader.h"
 #include "base/parse_number.h"
 #include "data/delimited.h"
@@ -24,6 +28,11 @@ bool in_parallel(const TableOptions& options) {
 }
 bool delimited(const TableOptions& options) {
   return options.format == TableFormat::tsv || options.format == TableFormat::csv;
+}
+
+void require_readable(const std::string& file) {
+  if (file != "-" && ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0)
+    throw io_error(file, "cannot open", errno);
 }
 
 Delimited form_of(const TableOptions& options) {
@@ -106,7 +115,14 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     all_columns_ = columns.empty();
   }
   name_columns(columns);
-  for (const std::string& file : options_.files) sources_.push_back(std::make_unique<Source>(file, options_));
+  // Files that are read in order are opened one at a time, because a process can open only about 1000.
+  for (const std::string& file : options_.files)
+    if (in_parallel(options_) || sources_.empty()) {
+      sources_.push_back(std::make_unique<Source>(file, options_));
+    } else {
+      require_readable(file);
+      sources_.push_back(nullptr);
+    }
 }
 
 TableReader::~TableReader() = default;
@@ -187,6 +203,8 @@ bool TableReader::skip_bad_utf8(const Source& source) {
 // of all files.
 bool TableReader::next_line() {
   while (current_ < sources_.size()) {
+    if (!sources_[current_])
+      sources_[current_] = std::make_unique<Source>(options_.files[current_], options_);
     Source& now = source();
     if (now.lines ? now.lines->next(now.text) : now.records->next(fields_)) {
       if (!delimited(options_) || now.line() > 1) return true;

@@ -146,8 +146,9 @@ class TableReader {
   TableOptions options_;
   // names of the columns, then of the optional columns
   std::shared_ptr<const std::vector<std::string>> names_;
-  std::size_t required_ = 0;                      // number of columns that are not optional
-  std::vector<std::unique_ptr<Source>> sources_;  // open files; null for a file that was read to its end
+  std::size_t required_ = 0;  // number of columns that are not optional
+  // open files; null for a file that was read to its end or is not open yet
+  std::vector<std::unique_ptr<Source>> sources_;
   std::size_t current_ =
       0;  // index of the file being read; unused if all files are read in parallel (TableFormat::lines)
   std::vector<std::string> header_, fields_;

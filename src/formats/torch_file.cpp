@@ -48,6 +48,18 @@ void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<co
   }
 }
 
+// Throws bad_file unless `root` is a dictionary from names to tensors.
+void require_named_tensors(const Object& root, const std::string& file) {
+  constexpr const char* kRemedy = "Save the model's state_dict() alone, or convert it to safetensors";
+  if (root.kind != Kind::dictionary)
+    throw file_error(file, "the file does not contain a dictionary of tensors").remedy(kRemedy);
+  for (const auto& [key, value] : root.members)
+    if (key->kind != Kind::text || value->kind != Kind::tensor)
+      throw file_error(file, "the dictionary contains an entry that is not a named tensor")
+          .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is not a string")
+          .remedy(kRemedy);
+}
+
 // Magic number of PyTorch's older file format, 0x1950a86a20f9469cfc6c.
 constexpr const char* kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kOlderProtocol = 1001;
@@ -121,12 +133,9 @@ void TorchFile::read_older_form() {
 
   // The storages follow in the order of the keys: eight bytes with the number of elements, then the elements.
   std::map<std::string, std::uint64_t> item;  // element size of each storage in bytes
-  if (object.root()->kind != Kind::dictionary)
-    throw file_error(name_, "the file does not contain a dictionary of tensors")
-        .remedy("Save the model's state_dict() alone, or convert it to safetensors");
+  require_named_tensors(*object.root(), name_);
   for (const auto& [key, value] : object.root()->members)
-    if (value->kind == Kind::tensor)
-      item[value->tensor.storage->key] = bits_of(value->tensor.storage->dtype) / 8;
+    item[value->tensor.storage->key] = bits_of(value->tensor.storage->dtype) / 8;
   for (const pickle::Ref key : keys.root()->items) {
     std::uint64_t elements = 0, size = 0;
     if (key->kind != Kind::text || !item.contains(key->text) || map_->bytes().size() - at < sizeof elements)
@@ -146,16 +155,10 @@ void TorchFile::read_older_form() {
 }
 
 void TorchFile::take_tensors(const Object& root) {
-  if (root.kind != Kind::dictionary)
-    throw file_error(name_, "the file does not contain a dictionary of tensors")
-        .remedy("Save the model's state_dict() alone, or convert it to safetensors");
+  require_named_tensors(root, name_);
   entries_.reserve(root.members.size());
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : root.members) {
-    if (key->kind != Kind::text || value->kind != Kind::tensor)
-      throw file_error(name_, "the dictionary contains an entry that is not a named tensor")
-          .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is not a string")
-          .remedy("Save the model's state_dict() alone, or convert it to safetensors");
     if (!names.insert(key->text).second)
       throw file_error(name_, "tensor \"" + key->text + "\" is duplicated");
     add(key->text, value->tensor);

@@ -10,7 +10,10 @@
 namespace regard::serve {
 namespace {
 
-constexpr data::ImageLimits kMostOfImage{.bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25};
+// A small IDX file may contain millions of images, each of which takes more memory than its bytes in the
+// file.
+constexpr data::ImageLimits kMostOfImage{
+    .bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25, .images = 1};
 
 }  // namespace
 

@@ -56,6 +56,8 @@ TEST(Printable, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdefg", 6), "abcdef… (7 bytes)");
   EXPECT_EQ(printable("abcde\u00E9f", 6), "abcde\u00E9… (8 bytes)");
+  EXPECT_EQ(printable("abcde\U0001F600f", 6), "abcde\U0001F600… (10 bytes)");
+  EXPECT_EQ(printable(std::string(1000, '\x80'), 6), std::string(9, '\x80') + "… (1000 bytes)");
   EXPECT_EQ(printable("", 0), "");
   EXPECT_EQ(printable(std::string(600, 'x')).size(), 600u);
   EXPECT_NE(printable(std::string(601, 'x')).find("(601 bytes)"), std::string::npos);

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
+#include "support/thread_time.h"
 #include "support/throws.h"
 
 namespace regard::data {
@@ -180,6 +181,15 @@ TEST_F(Corpus, ATextWithoutLineEndsComesInPiecesOfWholeCharacters) {
                         counts) == text + "end");
   EXPECT_REGARD_ERROR(read_text({file("t.txt", text + "\xE9")}, Faulty::refuse, counts), ErrorKind::bad_file,
                       "t.txt:1: the line is not UTF-8");
+}
+
+// If each block searched the whole line again for its end, this test would take about 25 s.
+TEST_F(Corpus, AVeryLongLineIsReadInLinearTime) {
+  const std::string text = file("t.txt", std::string(std::size_t{60} << 20, 'x') + "\ny");
+  CorpusReport counts;
+  const double begin = testing::thread_seconds();
+  EXPECT_EQ(read_text({text}, Faulty::skip, counts).size(), (std::size_t{60} << 20) + 2);
+  EXPECT_LT(testing::thread_seconds() - begin, testing::kSlowBuild ? 20 : 5);
 }
 
 }  // namespace

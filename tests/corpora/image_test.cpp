@@ -115,6 +115,17 @@ TEST(Image, IdxHoldsManyGreyImages) {
   EXPECT_REGARD_ERROR(data::read_images(temporary / "huge"), ErrorKind::bad_file, "IDX");
 }
 
+TEST(Image, LimitsHoldForIdx) {
+  testing::TemporaryFolder temporary;
+  const std::string header("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03", 16);
+  testing::write_file(temporary.path(), "images", header + "abcdefABCDEF");
+  EXPECT_EQ(data::read_images(temporary / "images", {.pixels = 6, .images = 2}).size(), 2u);
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "images", {.pixels = 5}), ErrorKind::bad_file,
+                      "at most 5 pixels");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "images", {.images = 1}), ErrorKind::bad_file,
+                      "too many images");
+}
+
 // Truncated files of every format, and files that are not images, are rejected with an error.
 TEST(Image, DamagedFilesAreRefused) {
   testing::TemporaryFolder temporary;
@@ -133,6 +144,8 @@ TEST(Image, DamagedFilesAreRefused) {
   testing::write_file(temporary.path(), "wide.ppm", "P6 999999999 999999999 255\n");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "wide.ppm"), ErrorKind::bad_file, "too large");
   EXPECT_FALSE(data::looks_like_image(temporary / "text"));
+  testing::write_file(temporary.path(), "not.gz", "\x1f\x8bno compressed data");
+  EXPECT_FALSE(data::looks_like_image(temporary / "not.gz"));
   EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/picture_rows.h"
 #include "support/compress.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
@@ -45,6 +46,23 @@ TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
                       "found 1 labels");
 }
 
+// A label may be a link to a folder. A link to a folder that contains it does not repeat the images.
+TEST_F(LabelledImage, LinksToFoldersAreFollowed) {
+  const std::string pixel = "P2 1 1 255 7";
+  file("set/cat/a.pgm", pixel), file("other/b.pgm", pixel);
+  std::filesystem::create_directory_symlink(folder / "other", folder / "set/dog");
+  std::filesystem::create_directory_symlink("..", folder / "set/cat/loop");
+  std::filesystem::create_directory_symlink(folder / "set/cat", folder / "other/cat");
+  std::filesystem::create_directory_symlink(folder / "other", folder / "set/cat/other");
+  std::filesystem::create_symlink("self", folder / "set/cat/self");
+  const ImageFolder set = list_image_folder(folder / "set");
+  EXPECT_EQ(set.labels, (std::vector<std::string>{"cat", "dog"}));
+  std::vector<std::string> files;
+  for (const ImageFile& one : set.files)
+    files.push_back(one.path.lexically_relative(folder / "set").string());
+  EXPECT_EQ(files, (std::vector<std::string>{"cat/a.pgm", "cat/other/b.pgm", "dog/b.pgm", "dog/cat/a.pgm"}));
+}
+
 TEST_F(LabelledImage, FoldersNameTheLabels) {
   const std::string pixel = "P2 1 1 255 7";
   file("set/dog/b.pgm", pixel), file("set/dog/a.pgm", pixel), file("set/cat/old/c.pgm", pixel);
@@ -55,6 +73,8 @@ TEST_F(LabelledImage, FoldersNameTheLabels) {
   EXPECT_EQ(set.files[0].label, "cat");
   EXPECT_EQ(set.files[1].path.filename(), "a.pgm");
   EXPECT_EQ(set.report.total_skipped(), 2);
+  file("bad/\xff/a.pgm", pixel);
+  EXPECT_REGARD_ERROR(list_image_folder(folder / "bad"), ErrorKind::bad_file, "is not UTF-8");
   EXPECT_REGARD_ERROR(list_image_folder(folder / "none"), ErrorKind::io, "none");
   std::filesystem::create_directory(folder / "empty");
   EXPECT_REGARD_ERROR(list_image_folder(folder / "empty"), ErrorKind::bad_file, "no labelled image");
@@ -77,6 +97,27 @@ TEST_F(LabelledImage, TablesOfPixels) {
                       "t.csv:1: column 5: wrong value (expected an integer, found the string \"one\")");
   EXPECT_EQ(read_pixel_table({.file = path, .highest = 15, .malformed = Faulty::skip}).report.total_skipped(),
             2);
+}
+
+TEST_F(LabelledImage, TablesOfPixelsHaveTheOptionsOfTables) {
+  TableOptions table{.files = {file("t.csv", "1;2;3;4;seven\n\xff;2;3;4;eight\n")},
+                     .format = TableFormat::csv,
+                     .delimiter = ';',
+                     .bad_utf8 = Faulty::skip};
+  const PictureRows set = read_picture_rows(table, 16);
+  ASSERT_EQ(set.rows.size(), 1u);
+  EXPECT_EQ(set.rows[0].text, "seven");
+  EXPECT_EQ(set.report.count(SkipReason::bad_utf8), 1);
+}
+
+// Column 0 does not exist. It does not select the last column, as in PixelTable.
+TEST_F(LabelledImage, TheLabelColumnOfPixelsIsANumberFrom1) {
+  TableOptions table{.files = {file("t.csv", "7,1,2,3,4\n")}, .format = TableFormat::csv, .columns = {"1"}};
+  EXPECT_EQ(read_picture_rows(table, 16).rows.at(0).text, "7");
+  for (const char* wrong : {"0", "00", "label", "9999999999"}) {
+    table.columns = {wrong};
+    EXPECT_REGARD_ERROR(read_picture_rows(table, 16), ErrorKind::usage, "the number of the label column");
+  }
 }
 
 }  // namespace

@@ -71,6 +71,9 @@ TEST_F(Sound, UnknownSizesEndWithTheFile) {
   EXPECT_EQ(read(WavFile{.channels = 2, .bits = 24, .data = two, .size = 0x7FFFEFFC}.text()),
             std::vector<float>{0.5f});
   EXPECT_TRUE(read(WavFile{}.text()).empty());  // a file without samples is valid
+  // Chunks after an empty chunk of samples are not samples.
+  const std::string list = "LIST" + little(6, 4) + "INFOab";
+  EXPECT_TRUE(read(WavFile{.data = list, .size = 0}.text()).empty());
 }
 
 TEST_F(Sound, Rf64HasSizesOf64Bits) {

@@ -99,6 +99,20 @@ TEST_F(Questions, RowsShareContexts) {
                       ErrorKind::bad_file, "q.jsonl:1: column 'answers': 'text' and 'answer_start'");
 }
 
+// Rows that are not JSON and rows with a wrong answer are listed in the order of the file.
+TEST_F(Questions, SkippedRowsAreListedInOrder) {
+  const std::string good = "{\"context\": \"c\", \"question\": \"Q\"}\n";
+  const std::string wrong =
+      "{\"context\": \"c\", \"question\": \"Q\", \"answers\": {\"text\": [\"x\"], \"answer_start\": [0]}}\n";
+  const QuestionSet set =
+      read_questions(file("q.jsonl", good + "no JSON\n" + wrong + good), {.malformed = Faulty::skip});
+  EXPECT_EQ(set.questions.size(), 2u);
+  const std::string name = (folder / "q.jsonl").string();
+  EXPECT_EQ(set.report.text(), "2 records; 2 malformed skipped (first: " + name + ":2)");
+  ASSERT_EQ(set.report.skipped().size(), 2u);
+  EXPECT_EQ(set.report.skipped()[1].place.line, 3);
+}
+
 TEST_F(Questions, CompressedFilesAreRead) {
   const std::string packed = testing::gzip(testing::file_content(squad(kGood)));
   if (packed.empty()) GTEST_SKIP() << "this build cannot read gzip";

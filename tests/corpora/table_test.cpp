@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "support/compress.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
@@ -216,6 +219,22 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   EXPECT_EQ(read(options), (Rows{{"one", "eins"}, {"", "zwei"}}));
   options.columns = {"en"};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 columns");
+}
+
+// A process can open only about 1000 files.
+TEST_F(Table, FilesThatAreReadInOrderAreOpenedOneAtATime) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  TableOptions options{.files = {file("a.csv", "1\n2\n"), file("b.csv", "3\n"), file("c.csv", "4\n")},
+                       .format = TableFormat::csv};
+  const auto before = open_files();
+  TableReader reader(options);
+  std::string all;
+  for (TableRow row; reader.next(row); all += row.text(0)) EXPECT_EQ(open_files(), before + 1);
+  EXPECT_EQ(all, "1234");
+  options.files.push_back((folder / "none.csv").string());
+  EXPECT_REGARD_ERROR(TableReader{options}, ErrorKind::io, "none.csv: cannot open");
 }
 
 TEST_F(Table, CompressedTablesAreReadAsTheOthers) {

@@ -67,6 +67,21 @@ TEST(TorchFile, RefusesWhatIsNoDictionaryOfTensors) {
   EXPECT_FALSE(std::filesystem::exists("executed"));
 }
 
+// A checkpoint {"model": {}} in the older format: the message names the entry, not the storage "0", which
+// belongs to no tensor of the outer dictionary.
+TEST(TorchFile, NamesAnEntryOfTheOlderFormThatIsNoTensor) {
+  using namespace std::string_literals;
+  const std::string text = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."s + "\x80\2M\xe9\3."s +
+                           "\x80\2}."s + "\x80\2}X\5\0\0\0model}s."s +
+                           "\x80\2]X\1\0\0\0"
+                           "0a."s +
+                           "\1\0\0\0\0\0\0\0\0\0\0\0"s;
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "x.bin", text);
+  EXPECT_REGARD_ERROR(TorchFile::open(folder / "x.bin"), ErrorKind::bad_file,
+                      "not a named tensor (found \"model\")");
+}
+
 // A truncated file gives an error. A changed file gives an error or tensors that can be read.
 TEST(TorchFile, SurvivesDamage) {
   const TemporaryFolder folder;

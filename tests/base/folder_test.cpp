@@ -1,0 +1,32 @@
+// Folders that are created atomically while other processes create the same ones.
+#include "base/folder.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/file.h"
+#include "support/namespaces.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::testing {
+namespace {
+
+// Another process may create the folder after commit() has checked that it does not exist. Callers that
+// create a cache then use the cache of that process, for which they require the kind usage.
+int created_meanwhile(const char* step, const std::filesystem::path& path) {
+  return std::strcmp(step, "rename") == 0 && path.filename() == "made" ? EEXIST : 0;
+}
+
+TEST(AtomicFolder, AFolderCreatedMeanwhileIsTaken) {
+  const TemporaryFolder folder;
+  AtomicFolder made(folder / "made");
+  set_file_hook(created_meanwhile);
+  EXPECT_REGARD_ERROR(made.commit(), ErrorKind::usage, "exists");
+  set_file_hook(nullptr);
+}
+
+}  // namespace
+}  // namespace regard::testing
