@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -205,6 +206,14 @@ void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
+// Return the processor time of a process, of its main thread only.
+double processor_seconds(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/schedstat");
+  double nanoseconds = 0.0;
+  file >> nanoseconds;
+  return 1e-9 * nanoseconds;
+}
+
 // Start a run whose steps take minutes, and return its process when it has begun its first step.
 pid_t start_slow_run(const fs::path& folder) {
   KillCase slow = kill_cases()[1];
@@ -223,6 +232,9 @@ pid_t start_slow_run(const fs::path& folder) {
   }
   std::error_code none;
   for (int i = 0; i < 3000 && !(fs::file_size(folder / "run/log.jsonl", none) > 0 && !none); ++i) pause(10);
+  // The log begins before the first step. Half a second of computing later, the step has begun.
+  const double begin = processor_seconds(child);
+  for (int i = 0; i < 3000 && processor_seconds(child) < begin + 0.5; ++i) pause(10);
   return child;
 }
 
