@@ -103,11 +103,13 @@ TEST(Similar, VerySmallAndVeryLargeVectorsHaveTheirCosines) {
                             std::vector<float>{1, 0, 1e-43f, 1e-43f, 3e38f, 3e38f, 0, 1});
   ThreadPool pool(1);
   EXPECT_TRUE(std::isfinite(vectors.norm(2)));
-  for (const char* word : {"a", "tiny", "huge", "b"})
-    for (const Neighbour& one : search(vectors, std::vector{neighbours_of(vectors, word)}, 4, pool)[0]) {
+  for (const char* word : {"a", "tiny", "huge", "b"}) {
+    const auto found = search(vectors, std::vector{neighbours_of(vectors, word)}, 4, pool);
+    for (const Neighbour& one : found.at(0)) {
       const double expected = cosine(vectors.require(word), vector_at(vectors, one.index));
       EXPECT_NEAR(one.score, expected, 1e-6) << word << " " << vectors.word(one.index);
     }
+  }
 }
 
 TEST(Similar, UnknownWordsAreNamed) {
