@@ -119,6 +119,18 @@ TEST(OldNames, BuffersAndOtherHeadsAreLetPassAndKept) {
   EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
 }
 
+// GPT2Attention of transformers before version 4.30 saved its causal mask and the value of masked scores,
+// also for cross-attention.
+TEST(OldNames, MasksOfCrossAttentionAreLetPassAndKept) {
+  Renamed renamed("vit-gpt2");
+  for (const std::string attention : {"attn", "crossattention"}) {
+    const std::string prefix = "decoder.transformer.h.0." + attention;
+    renamed.tensors().push_back({prefix + ".bias", Tensor::zeros({1, 1, 8, 8})});
+    renamed.tensors().push_back({prefix + ".masked_bias", Tensor::of({-1e4f})});
+  }
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+}
+
 TEST(TiedWeights, MayBeStoredTwiceIfTheyAreEqual) {
   Renamed renamed("gpt2");
   renamed.tensors().push_back({"lm_head.weight", renamed.tensor("transformer.wte.weight")});
