@@ -119,6 +119,13 @@ TEST(OldNames, BuffersAndOtherHeadsAreLetPassAndKept) {
   EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
 }
 
+TEST(OldNames, VersionNumbersOfFairseqAreLetPassAndKept) {
+  Renamed renamed("bart");
+  for (const std::string side : {"encoder", "decoder"})
+    renamed.tensors().push_back({"model." + side + ".version", Tensor::of({3.0f})});
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+}
+
 // GPT2Attention of transformers before version 4.30 saved its causal mask and the value of masked scores,
 // also for cross-attention.
 TEST(OldNames, MasksOfCrossAttentionAreLetPassAndKept) {
