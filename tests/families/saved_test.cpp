@@ -155,6 +155,16 @@ TEST(TiedWeights, MayBeStoredAsTheCopyAlone) {
   EXPECT_EQ(renamed.open()->parameters()[0]->name, "lm_head.weight");
 }
 
+// transformers ignores num_labels if there is an id2label.
+TEST(LabelCount, IsTheSizeOfId2Label) {
+  Json config = formats::ModelFolder::open(testing::HfFolder("bert-classifier").path).config;
+  config["id2label"] = Json{{"0", "no"}, {"1", "maybe"}, {"2", "yes"}, {"3", "other"}};
+  config["num_labels"] = 2;
+  EXPECT_EQ(make_model(config)->labels(), 4);
+  config.erase("id2label");
+  EXPECT_EQ(make_model(config)->labels(), 2);
+}
+
 TEST(UnknownFamily, IsNamedWithThoseThatAreThere) {
   EXPECT_REGARD_ERROR(make_model(Json{{"model_type", "gpt_neox"}}, "c.json"), ErrorKind::bad_file,
                       "gpt_neox");
