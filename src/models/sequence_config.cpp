@@ -1,5 +1,7 @@
 #include "models/sequence_config.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "models/families/config_reader.h"
 #include "regard/error.h"
@@ -44,7 +46,11 @@ void read_widths(const ConfigReader& reader, SequenceConfig& config) {
   config.filter_widths = widths.value_or(std::vector<std::int64_t>{3, 4, 5});
   bool right = !config.filter_widths.empty() && config.filter_widths.size() <= kMostWidths;
   for (const std::int64_t width : config.filter_widths) right = right && width >= 1 && width <= kWidestFilter;
-  if (!right) throw reader.wrong("filter_widths", "1 to 16 widths of 1 to 256 tokens");
+  // Weights are named after the width of their filter, so widths must differ.
+  std::vector<std::int64_t> sorted = config.filter_widths;
+  std::sort(sorted.begin(), sorted.end());
+  right = right && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  if (!right) throw reader.wrong("filter_widths", "1 to 16 different widths of 1 to 256 tokens");
 }
 
 void read_head(const ConfigReader& reader, const std::string& prefix, SequenceConfig& config) {

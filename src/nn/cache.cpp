@@ -164,10 +164,12 @@ void Cache::clear_values(float* page, std::int64_t first) const {
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
-  const bool stale = std::exchange(table.stale_tail, false);
-  if (used == 0) return;
+  if (used == 0) {
+    table.stale_tail = false;
+    return;
+  }
   if (pool_.users(table.pages[last]) == 1) {
-    if (stale) clear_values(pool_.at(table.pages[last]), used);
+    if (std::exchange(table.stale_tail, false)) clear_values(pool_.at(table.pages[last]), used);
     return;
   }
   const float* from = table.at[last];
@@ -179,7 +181,7 @@ void Cache::own_last_page(Table& table) {
   const std::int32_t page = pool_.take();
   float* to = pool_.at(page);
   copy_page(from, to, used);
-  if (stale) clear_values(to, used);
+  if (std::exchange(table.stale_tail, false)) clear_values(to, used);
   pool_.release(table.pages[last]);
   table.pages[last] = page, table.at[last] = to;
 }

@@ -1,6 +1,7 @@
 #include "ops/pool_tokens.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/check.h"
 
@@ -81,7 +82,9 @@ Var max_over_time(Tape& tape, Var x, const Ragged& shape) {
     std::fill_n(from, features, -1);
     for (std::int32_t t = shape.offsets[at]; t < shape.offsets[at + 1]; ++t)
       for (std::int64_t f = 0; f < features; ++f)
-        if (const float value = x->value.row(t)[f]; from[f] < 0 || value > y[f]) y[f] = value, from[f] = t;
+        if (const float value = x->value.row(t)[f];
+            from[f] < 0 || value > y[f] || (std::isnan(value) && !std::isnan(y[f])))
+          y[f] = value, from[f] = t;
   });
   if (wanted) tape.record(MaxNode{{.out = out}, x, token});
   return out;

@@ -12,7 +12,8 @@ namespace regard::ops {
 Var mean_over_time(Tape& tape, Var x, const Ragged& shape);
 
 // Return the maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014); only the first token that
-// has the maximum receives the gradient. A sequence without tokens gives zeros.
+// has the maximum receives the gradient. The maximum of values that include a NaN is NaN, as in PyTorch. A
+// sequence without tokens gives zeros.
 Var max_over_time(Tape& tape, Var x, const Ragged& shape);
 
 }  // namespace regard::ops

@@ -119,6 +119,25 @@ TEST(OldNames, BuffersAndOtherHeadsAreLetPassAndKept) {
   EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
 }
 
+TEST(OldNames, VersionNumbersOfFairseqAreLetPassAndKept) {
+  Renamed renamed("bart");
+  for (const std::string side : {"encoder", "decoder"})
+    renamed.tensors().push_back({"model." + side + ".version", Tensor::of({3.0f})});
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+}
+
+// GPT2Attention of transformers before version 4.30 saved its causal mask and the value of masked scores,
+// also for cross-attention.
+TEST(OldNames, MasksOfCrossAttentionAreLetPassAndKept) {
+  Renamed renamed("vit-gpt2");
+  for (const std::string attention : {"attn", "crossattention"}) {
+    const std::string prefix = "decoder.transformer.h.0." + attention;
+    renamed.tensors().push_back({prefix + ".bias", Tensor::zeros({1, 1, 8, 8})});
+    renamed.tensors().push_back({prefix + ".masked_bias", Tensor::of({-1e4f})});
+  }
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+}
+
 TEST(TiedWeights, MayBeStoredTwiceIfTheyAreEqual) {
   Renamed renamed("gpt2");
   renamed.tensors().push_back({"lm_head.weight", renamed.tensor("transformer.wte.weight")});
@@ -134,6 +153,16 @@ TEST(TiedWeights, MayBeStoredAsTheCopyAlone) {
   for (auto& item : renamed.tensors())
     if (item.name == "transformer.wte.weight") item.name = "lm_head.weight";
   EXPECT_EQ(renamed.open()->parameters()[0]->name, "lm_head.weight");
+}
+
+// transformers ignores num_labels if there is an id2label.
+TEST(LabelCount, IsTheSizeOfId2Label) {
+  Json config = formats::ModelFolder::open(testing::HfFolder("bert-classifier").path).config;
+  config["id2label"] = Json{{"0", "no"}, {"1", "maybe"}, {"2", "yes"}, {"3", "other"}};
+  config["num_labels"] = 2;
+  EXPECT_EQ(make_model(config)->labels(), 4);
+  config.erase("id2label");
+  EXPECT_EQ(make_model(config)->labels(), 2);
 }
 
 TEST(UnknownFamily, IsNamedWithThoseThatAreThere) {

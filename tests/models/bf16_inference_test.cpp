@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/bf16.h"
 #include "kernels/bf16_fixture.h"
+#include "kernels/bf16_pages.h"
 #include "models/quantize.h"
 #include "models/weights.h"
 #include "nn/cache_decoder.h"
@@ -106,6 +108,27 @@ TEST_P(Bf16Inference, SharedPagesKeepTheBits) {
       }
     }
   });
+}
+
+// A slot shares a page whose last rows contain NaN. make_room() throws, because no page is free; its next
+// call must still replace these rows by zeros.
+TEST_P(Bf16Inference, RowsOfTheOtherSequenceAreClearedAfterAFailure) {
+  kernels::set_bf16_path(Bf16Path::emulated);
+  const CacheShape shape{
+      .layers = 1, .key_width = 8, .value_width = 8, .precision = kernels::Precision::bf16, .kv_heads = 1};
+  Cache cache = Cache::bounded(shape, 3, 3);
+  const std::vector<float> numbers(40 * 8, std::numeric_limits<float>::quiet_NaN());
+  cache.make_room(0, 40);
+  cache.append(0, 0, {numbers.data(), numbers.data(), 8, 8, 40});
+  cache.advance(0, 40);
+  cache.share_prefix(0, 1, 34);
+  cache.make_room(2, 1);
+  EXPECT_REGARD_ERROR(cache.make_room(1, 1), ErrorKind::resource_exhausted, "no free pages");
+  cache.clear(0);
+  cache.make_room(1, 1);
+  std::vector<float> key(40 * 8), value(40 * 8);
+  kernels::read_bf16_pages({1, 8, 8}, cache.keys(0, 1, 40).pages, 40, key.data(), value.data());
+  for (std::size_t i = 34 * 8; i < value.size(); ++i) ASSERT_EQ(value[i], 0.0f) << i;
 }
 
 TEST_P(Bf16Inference, TheCacheHasHalfTheSize) {

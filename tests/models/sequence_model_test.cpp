@@ -189,7 +189,7 @@ TEST(SequenceModel, WrongConfigurationsAreRefused) {
   refused("tie_embeddings", true, "embedding_size");
   refused("vocabulary", "many", "vocabulary");
   Json cnn = base("cnn", "CnnForTokenClassification");
-  for (const Json& widths : {Json{0}, Json::array(), Json{3, 1000}}) {
+  for (const Json& widths : {Json{0}, Json::array(), Json{3, 1000}, Json{3, 2, 3}}) {
     cnn["filter_widths"] = widths;
     EXPECT_REGARD_ERROR(make_model(cnn), ErrorKind::bad_file, "filter_widths");
   }

@@ -125,6 +125,21 @@ TEST_P(RecurrenceGradients, MeanAndMaximumOverTime) {
   }
 }
 
+TEST(MaximumOverTime, OfValuesWithNanIsNan) {
+  ThreadPool pool(1);
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({});
+  RaggedBuffer batch;
+  batch.add(3, 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::of({3, 3}, {1.0f, nan, 1.0f, nan, 2.0f, 5.0f, 3.0f, 4.0f, 2.0f});
+  const Tensor y = ops::max_over_time(tape, tape.constant(x), batch.view())->value;
+  EXPECT_TRUE(std::isnan(y.f32()[0]));
+  EXPECT_TRUE(std::isnan(y.f32()[1]));
+  EXPECT_EQ(y.f32()[2], 5.0f);
+}
+
 TEST_P(RecurrenceGradients, WindowsStayWithinTheirSequence) {
   for (const std::int64_t width : {1, 2, 3, 5}) {
     const RaggedBuffer batch = draw_batch(0);

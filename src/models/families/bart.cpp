@@ -108,6 +108,8 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
     for (const char* side : {"encoder", "decoder"})
       all.names.copies.push_back({prefix + "shared.weight", prefix + side + ".embed_tokens.weight"});
   if (!what.learned_positions) all.names.ignored.push_back(".embed_positions.weight");
+  // Files converted from fairseq contain its version numbers (encoder.version, decoder.version).
+  all.names.ignored.insert(all.names.ignored.end(), {"encoder.version", "decoder.version"});
   if (has_head) {
     add_head(all, config.flag("tie_word_embeddings", true));
   } else {

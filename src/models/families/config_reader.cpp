@@ -153,8 +153,7 @@ std::string architecture_of(const ConfigReader& config, std::initializer_list<co
 }
 
 std::int64_t label_count(const ConfigReader& config) {
-  if (config.has("num_labels")) return config.size("num_labels");
-  if (!config.has("id2label")) return 2;
+  if (!config.has("id2label")) return config.size("num_labels", 2);
   const auto labels = require<Json>(config.json(), "id2label", config.file());
   if (!labels.is_object() || labels.empty())
     throw config.wrong("id2label", "an object with the names of the classes");

@@ -68,7 +68,8 @@ void check_common(const ConfigReader& config, std::int64_t vocabulary);
 // Return the first class in "architectures", which must be one of `known`. Default: the first of `known`.
 std::string architecture_of(const ConfigReader& config, std::initializer_list<const char*> known);
 
-// Return the number of classes of a classifier: "num_labels", or the size of "id2label". Default: 2.
+// Return the number of classes of a classifier: the size of "id2label" or, without it, "num_labels", as in
+// transformers. Default: 2.
 std::int64_t label_count(const ConfigReader& config);
 
 }  // namespace regard::models::families

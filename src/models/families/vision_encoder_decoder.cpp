@@ -82,7 +82,12 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
     all.names.copies = {{input.tokens + ".weight", all.head.projection + ".weight"}};
     all.head.projection = input.tokens;
   }
-  all.names.ignored = {"encoder.pooler.dense.", "embeddings.mask_token", ".attn.bias", ".attn.masked_bias",
+  all.names.ignored = {"encoder.pooler.dense.",
+                       "embeddings.mask_token",
+                       ".attn.bias",
+                       ".attn.masked_bias",
+                       ".crossattention.bias",
+                       ".crossattention.masked_bias",
                        "embed_positions._float_tensor"};
   return all;
 }
