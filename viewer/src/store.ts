@@ -172,7 +172,9 @@ export class Store {
     this.listeners.push(listener);
   }
 
+  /** Change the state. Without effect after end(), such as by a timer: the address belongs to another capture. */
   update(change: Partial<State>, remember = true): void {
+    if (this.signal.aborted) return;
     if (remember) {
       this.past.push(this.state);
       if (this.past.length > 200) this.past.shift();

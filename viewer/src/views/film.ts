@@ -122,6 +122,7 @@ export function filmView(store: Store): { node: HTMLElement; draw: () => void } 
     (frame) => `step ${film.frames[frame]!.step}`,
   );
   const play = player(
+    store.signal,
     last,
     () => store.state.frame,
     (frame) => store.update({ frame }, false),

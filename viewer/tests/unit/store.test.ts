@@ -1,6 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
 import { sampleCapture } from "../sample";
+
+describe("a page that shows another capture", () => {
+  test("keeps the address of that capture", () => {
+    let address = "";
+    vi.stubGlobal("history", { replaceState: (_: unknown, __: string, to: string) => (address = to) });
+    const store = new Store(sampleCapture());
+    store.update({ row: 1 });
+    expect(address).toContain("row=1");
+    store.end();
+    store.update({ row: 2 });
+    expect(address).toContain("row=1");
+    vi.unstubAllGlobals();
+  });
+});
 
 describe("the state in the address", () => {
   test("has whole indices; fractions are ignored", () => {
