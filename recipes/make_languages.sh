@@ -11,4 +11,5 @@ for pair in $codes; do
     awk -v code="${pair#*=}" '{ gsub(/[\t\r]/, " "); if (length($0) > 0) print $0 "\t" code }' "$text"
   done
 done >"$file.part"
+[[ -s $file.part ]] || { rm "$file.part"; echo "make_languages: no newstest2019-*.LANGUAGE.txt in $folder" >&2; exit 1; }
 mv "$file.part" "$file"

@@ -2,8 +2,8 @@
 # tools/check_viewer.sh PROGRAM: check, test and build viewer/, compare the result with viewer/page.html, and open pages that
 # PROGRAM writes in Chromium.
 set -euo pipefail
+program=$(realpath "${1:?usage: tools/check_viewer.sh PROGRAM}")
 cd "$(dirname "$0")/../viewer"
-program=$(realpath "../${1:?usage: tools/check_viewer.sh PROGRAM}")
 command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' || {
   echo "viewer: Node.js 20.19 or later with npm is needed" >&2
   exit 1

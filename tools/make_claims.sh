@@ -5,7 +5,7 @@
 # Each text is a list of words w0 … w7, drawn independently; its label is its first word. A network that ignores the order
 # is at most as accurate as always guessing the most frequent word of a text. The longer the text, the more steps a recurrent
 # network has to keep the first word.
-set -eu
+set -euo pipefail
 regard=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$(mktemp -d)}
@@ -79,6 +79,13 @@ bank() {
           printf "%s  {%s, \"silhouette\": %.3f}", separator, $0, value; separator = ",\n"}'
 }
 
+# Write RUN.accuracy, the fraction of the rows of FILE that the translator gets right: translated RUN FILE
+translated() {
+  cut -f1 "$2" | "$regard" translate "$1" -q -t 1 | paste - "$2" |
+    awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$1.accuracy.new"
+  mv "$1.accuracy.new" "$1.accuracy"  # the file exists only if the translation succeeded
+}
+
 # Write "the man beats the boy<tab>man boy" for all ordered pairs of eight people. Eight of the 56 pairs are held out.
 order_pairs() {
   awk -v held="$1" 'BEGIN {
@@ -98,8 +105,7 @@ order() {
   "$regard" train "$root/recipes/claims/order.toml" -q -t 1 --set "model.positions=$positions" --set "seed=$seed" \
     --set "data.train=[\"$folder/order.train.tsv\"]" --set "data.valid=[\"$folder/order.valid.tsv\"]" \
     --set "output.folder=$run"
-  cut -f1 "$folder/order.valid.tsv" | "$regard" translate "$run" -q -t 1 | paste - "$folder/order.valid.tsv" |
-    awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
+  translated "$run" "$folder/order.valid.tsv"
 }
 
 # Print texts of four random words and FILLERS words "x", a tab, and the four words: copies FILLERS ROWS SEED
@@ -130,8 +136,7 @@ copy() {
   "$regard" train "$root/recipes/claims/copy.toml" -q -t 1 --set "seed=$seed" \
     --set "data.train=[\"$folder/copy-$fillers.train.tsv\"]" --set "data.valid=[\"$folder/copy-$fillers.valid.tsv\"]" \
     --set "output.folder=$run" "${more[@]}"
-  cut -f1 "$folder/copy-$fillers.valid.tsv" | "$regard" translate "$run" -q -t 1 | paste - "$folder/copy-$fillers.valid.tsv" |
-    awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
+  translated "$run" "$folder/copy-$fillers.valid.tsv"
 }
 
 # Train a recurrent network on texts of 20 words by stochastic gradient descent: clip NORM SEED. NORM 0: no clipping

@@ -60,6 +60,11 @@ for network in $networks; do
   { train "$network"; for count in $captions; do score "$network" "$count"; done; } &
 done
 wait
+for network in $networks; do
+  for count in $captions; do
+    [ -s "$folder/$network-$count.json" ] || { echo "make_claims_long: no scores in $folder/$network-$count.json" >&2; exit 1; }
+  done
+done
 
 # Print NAME of the metrics of NETWORK and CAPTIONS.
 metric() { grep -o "\"$3\":[0-9.]*" "$folder/$1-$2.json" | head -1 | cut -d: -f2; }

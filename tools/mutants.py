@@ -34,11 +34,12 @@ OPERATORS = [
     (r" \* ", " + "), (r"std::max", "std::min"), (r"std::min", "std::max"), (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"), (r"\+= ", "-= "), (r"return (?=\w)", "return !"), (r"\b0\.5", "0.25"), (r"\b2\b", "3"),
     (r"continue;", "break;"), (r"\bif \((?!constexpr)", "if (!")]
+DRAWS = 100_000  # after this many draws without a new mutant, all are taken to be drawn
 TOGETHER = 12  # at most this many mutants run the remaining programs together
 
 
 def mutants(root, seed, directories):
-    """Generate an endless sequence of the mutants of a seed."""
+    """Generate the mutants of a seed."""
     rng = random.Random(seed)
     files = [f for directory in directories for f in sorted((root / "src" / directory).rglob("*.cpp"))
              if "reference" not in f.name and "phrasebook" not in str(f.relative_to(root))]
@@ -46,8 +47,8 @@ def mutants(root, seed, directories):
         sys.exit(f"mutants: expected .cpp files in {root}/src/, directories {' '.join(directories)}; found none")
     texts = [f.read_text().split("\n") for f in files]
     weights = [len(f.read_text().splitlines()) for f in files]
-    drawn = set()
-    while True:
+    drawn, since = set(), 0
+    while (since := since + 1) <= DRAWS:
         file = rng.choices(range(len(files)), weights)[0]
         lines = texts[file]
         number = rng.randrange(len(lines))
@@ -65,6 +66,7 @@ def mutants(root, seed, directories):
         after = line[:place.start()] + new + line[place.end():]
         if (file, number, after) not in drawn:
             drawn.add((file, number, after))
+            since = 0
             yield {"file": str(files[file].relative_to(root)), "line": number + 1, "before": line, "after": after}
 
 

@@ -7,6 +7,7 @@ import { paint } from "./views/heatmap";
 import { drawnWeights, scaleMaximum } from "./weights";
 
 const cellSize = 30;
+const mostPixels = 16384; // of a side of a canvas
 const labels = { width: 140, height: 104 };
 
 /** Return the drawn weights of the shown head; empty if there are none. */
@@ -107,17 +108,24 @@ function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+/** Return the size of a cell in a PNG. A canvas of more than 16,384 pixels on a side cannot be saved. */
+export function pngCell(rows: number, columns: number): number {
+  const room = Math.min((mostPixels - labels.height) / rows, (mostPixels - labels.width) / columns);
+  return Math.max(1, Math.min(cellSize, Math.floor(room)));
+}
+
 function savePng(store: Store, name: string): void {
-  const head = store.current();
-  const width = labels.width + columnTokens(store.capture, head).length * cellSize;
-  const height = labels.height + rowTokens(store.capture, head).length * cellSize;
+  const [rows, columns] = store.size();
+  const cell = pngCell(rows, columns);
+  const width = labels.width + columns * cell;
+  const height = labels.height + rows * cell;
   const ratio = Math.max(1, Math.min(2, Math.floor(8000 / Math.max(width, height))));
   const canvas = document.createElement("canvas");
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   const context = canvas.getContext("2d")!;
   context.scale(ratio, ratio);
-  paint(context, store, { left: 0, top: 0, width, height, cell: cellSize });
+  paint(context, store, { left: 0, top: 0, width, height, cell });
   canvas.toBlob((blob) => blob && save(name, blob));
 }
 

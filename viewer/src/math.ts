@@ -58,6 +58,14 @@ export function largestDifference(a: Matrix, b: Matrix): number {
   return most;
 }
 
+/** Return the largest absolute value, at least 1e-12. The matrices may have any number of elements. */
+export function largestOf(...matrices: readonly Matrix[]): number {
+  let most = 1e-12;
+  for (const matrix of matrices)
+    for (const row of matrix) for (const value of row) most = Math.max(most, Math.abs(value));
+  return most;
+}
+
 export function isSymmetric(matrix: Matrix, tolerance = 1e-6): boolean {
   if (matrix.length !== (matrix[0]?.length ?? 0)) return false;
   const size = Math.max(1, ...matrix.flat().filter(Number.isFinite).map(Math.abs));

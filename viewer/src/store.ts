@@ -93,6 +93,7 @@ const numbers = {
   beams: "beams",
   frame: "frame",
 } as const;
+const fractions: ReadonlySet<keyof typeof numbers> = new Set(["temperature", "topP"]); // the others are integers
 const switches = {
   hideSpecial: "no-special",
   hideSinks: "no-sinks",
@@ -171,7 +172,9 @@ export class Store {
     this.listeners.push(listener);
   }
 
+  /** Change the state. Without effect after end(), such as by a timer: the address belongs to another capture. */
   update(change: Partial<State>, remember = true): void {
+    if (this.signal.aborted) return;
     if (remember) {
       this.past.push(this.state);
       if (this.past.length > 200) this.past.shift();
@@ -239,7 +242,7 @@ export class Store {
     if (view && this.views.includes(view)) state.view = view;
     for (const [key, name] of Object.entries(numbers) as [keyof typeof numbers, string][]) {
       const text = parts.get(name) ?? "";
-      if (/^\d+(\.\d+)?$/.test(text)) state[key] = Number(text);
+      if ((fractions.has(key) ? /^\d+(\.\d+)?$/ : /^\d+$/).test(text)) state[key] = Number(text);
     }
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
       state[key] = parts.has(name) ? parts.get(name) === "1" : this.initial[key];
@@ -252,7 +255,7 @@ export class Store {
     if (state.row >= rows) state.row = -1;
     if (state.column >= columns) state.column = -1;
     state.written = Math.min(state.written, Math.max(0, (this.capture.steps?.length ?? 0) - 1));
-    state.frame = Math.min(Math.floor(state.frame), this.initial.frame);
+    state.frame = Math.min(state.frame, this.initial.frame);
     state.overlay = list("with").filter(known);
     state.off = list("off").filter(known);
     state.changed = known(parts.get("changed") ?? "") ? parts.get("changed")! : "";

@@ -17,7 +17,10 @@ export class Live {
   /** Whether an address contains the question that this page shows. */
   shows(fragment: string): boolean {
     const asked = questionIn(fragment);
-    return asked === undefined || (asked.text === this.question.text && asked.model === this.question.model);
+    const { text, model, generate } = this.question;
+    return (
+      asked === undefined || (asked.text === text && asked.model === model && asked.generate === generate)
+    );
   }
 
   /** Return the question as parts of the URL fragment. */

@@ -243,6 +243,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   status.hidden = true;
   let running: AbortController | undefined;
   let asked = "";
+  let failed = false; // the request for `asked`
   let built = "";
   const say = (message: string) => {
     status.textContent = message;
@@ -258,8 +259,11 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
     running?.abort();
     const control = (running = new AbortController());
     asked = text;
+    failed = false;
     store.live!.ask({ text }, control.signal).then(take, (error: unknown) => {
-      if (!control.signal.aborted) say(error instanceof Error ? error.message : String(error));
+      if (control.signal.aborted) return;
+      failed = true;
+      say(error instanceof Error ? error.message : String(error));
     });
   };
   const text = h("input", { type: "text", "aria-label": "Second sentence", dir: "auto" });
@@ -270,6 +274,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   const form = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"), chip);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    if (failed) asked = ""; // ask again
     if (text.value.trim()) store.update({ other: text.value.trim() });
   });
   const file = h("input", { type: "file", accept: ".json,.html", "aria-label": "Second capture" });

@@ -1,6 +1,7 @@
 // The view "Training": the weights of one head in the checkpoints of the run.
 import { columnTokens, type Head, headKey, headName, type Matrix, rowTokens } from "../capture";
 import { fixed, h, percent, redraw } from "../dom";
+import { largestOf } from "../math";
 import { rowsOf } from "../packed";
 import type { Store } from "../store";
 import { player, slider } from "./player";
@@ -17,7 +18,7 @@ function weightTable(store: Store, head: Head, weights: Matrix): HTMLElement {
   const rows = rowTokens(store.capture, head);
   const columns = columnTokens(store.capture, head);
   if (rows.length * columns.length > mostCells)
-    return smallMap({ title: headName(head), matrix: weights, maximum: Math.max(...weights.flat()) });
+    return smallMap({ title: headName(head), matrix: weights, maximum: largestOf(weights) });
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": "Weights" },
@@ -121,6 +122,7 @@ export function filmView(store: Store): { node: HTMLElement; draw: () => void } 
     (frame) => `step ${film.frames[frame]!.step}`,
   );
   const play = player(
+    store.signal,
     last,
     () => store.state.frame,
     (frame) => store.update({ frame }, false),

@@ -69,6 +69,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
     ),
   ];
   const play = player(
+    store.signal,
     steps.length - 1,
     () => store.state.written,
     (written) => store.update({ written }, false),

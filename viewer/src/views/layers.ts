@@ -1,11 +1,11 @@
 // The view "Inside a layer": layer norm and feed-forward with the captured numbers of one token.
 import { activation, type Capture, type Matrix } from "../capture";
 import { fixed, h } from "../dom";
-import { layerNorm, largestDifference, length } from "../math";
+import { layerNorm, largestDifference, largestOf, length } from "../math";
 import { normBetween, rmsNorm } from "../norms";
 import { shownTokens } from "../tokens";
 import type { Store } from "../store";
-import { largestOf, strip } from "./neurons";
+import { strip } from "./neurons";
 
 interface Place {
   side: "encoder" | "decoder";

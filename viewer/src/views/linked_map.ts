@@ -1,6 +1,7 @@
 // Heat map of at most 64 × 64 cells that highlights the row and column under the pointer or focus.
 import type { Matrix } from "../capture";
 import { h, s, share } from "../dom";
+import { largestOf } from "../math";
 
 export const mostLinked = 64;
 
@@ -62,9 +63,10 @@ export function linkedMap(
     node.addEventListener("pointerenter", () => over(-1, c));
     return node;
   });
-  const most = Math.max(1e-12, ...weights.flat());
-  const cells = weights.slice(0, rows.length).flatMap((row, r) =>
-    row.slice(0, columns.length).map((weight, c) => {
+  const drawn = weights.slice(0, rows.length).map((row) => row.slice(0, columns.length));
+  const most = largestOf(drawn);
+  const cells = drawn.flatMap((row, r) =>
+    row.map((weight, c) => {
       const node = s(
         "rect",
         {

@@ -2,7 +2,7 @@
 import { columnTokens, rowTokens } from "../capture";
 import { css, fixed, h, share } from "../dom";
 import { vectorsOf } from "../chain";
-import { dot, softmaxSteps } from "../math";
+import { dot, largestOf, softmaxSteps } from "../math";
 import type { Store } from "../store";
 import { cannotShow } from "./steps";
 
@@ -27,10 +27,6 @@ export function strip(vector: readonly number[], largest: number, label: string)
     context.fillRect(i * width, 0, Math.max(1, width - (width > 4 ? 1 : 0)), 18);
   });
   return canvas;
-}
-
-export function largestOf(matrix: readonly (readonly number[])[]): number {
-  return Math.max(1e-12, ...matrix.map((row) => Math.max(...row.map(Math.abs))));
 }
 
 export function neuronsView(store: Store): { node: HTMLElement; draw: () => void } {

@@ -2,7 +2,7 @@
 import { headName, weightsOf } from "../capture";
 import type { Step } from "../capture.gen";
 import { fixed, h, share } from "../dom";
-import { aligned } from "../math";
+import { aligned, largestOf } from "../math";
 import type { Change, Outcome } from "../outcome";
 import type { Store } from "../store";
 import { headKey } from "../capture";
@@ -116,8 +116,8 @@ function maps(store: Store, change: Change): HTMLElement[] {
     return [h("p", { class: "quiet" }, "This file has only the size of this head's change.")];
   const after = change.after;
   const difference = after.map((row, r) => row.map((weight, c) => weight - before[r]![c]!));
-  const largest = Math.max(1e-6, ...before.flat(), ...after.flat());
-  const most = Math.max(1e-6, ...difference.flat().map(Math.abs));
+  const largest = Math.max(1e-6, largestOf(before, after));
+  const most = Math.max(1e-6, largestOf(difference));
   return [
     h(
       "div",

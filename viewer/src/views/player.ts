@@ -22,9 +22,10 @@ export function slider(
 
 /**
  * Return a button that goes from step to step until the last one, and begins again after it. Call stop() when the view
- * is hidden.
+ * is hidden. `end`: aborted when the page shows another capture.
  */
 export function player(
+  end: AbortSignal,
   last: number,
   at: () => number,
   go: (step: number) => void,
@@ -39,6 +40,7 @@ export function player(
     timer = 0;
     draw();
   };
+  end.addEventListener("abort", stop);
   node.addEventListener("click", () => {
     if (timer) return stop();
     if (at() >= last) go(0);

@@ -70,6 +70,7 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
     clearInterval(timer);
     timer = 0;
   };
+  store.signal.addEventListener("abort", stop);
   const sources = () => {
     const select = h(
       "select",

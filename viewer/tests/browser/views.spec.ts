@@ -113,6 +113,14 @@ test("the path of a common word is drawn for both texts", async ({ page: browser
   await expect(drawn).toHaveText(["bank ¹", "bank ²", "money ¹", "grows ¹", "river ²", "flows ²"]);
 });
 
+test("long texts are compared by their first tokens", async ({ page: browser }) => {
+  const source = Array.from({ length: 400 }, (_, i) => `word${i}`);
+  const one = sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 });
+  one.compared = structuredClone(one);
+  await show(browser, "long", one, "#view=compare");
+  await expect(browser.locator(".split svg").first().locator("rect.patch")).toHaveCount(64 * 64);
+});
+
 test("the map of a text of a dozen tokens is visible without scrolling", async ({ page: browser }) => {
   await browser.setViewportSize({ width: 1280, height: 900 });
   const source = Array.from({ length: 14 }, (_, i) => `word${i}`);

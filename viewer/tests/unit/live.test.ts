@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bodyOf } from "../../src/live/protocol";
-import { questionIn } from "../../src/live/live";
+import { Live, questionIn } from "../../src/live/live";
 import { forcedQuestion } from "../../src/live/forced";
 import { chapterAddress, chapterIn, chapters } from "../../src/live/story";
 import { directionOf } from "../../src/tokens";
@@ -26,6 +26,13 @@ describe("questions", () => {
     expect(questionIn("#head=cross.1.0")).toBeUndefined();
     const parts = new URLSearchParams({ text: "a & b = c", model: "x", generate: "7" });
     expect(questionIn(`#${parts.toString()}`)).toMatchObject({ text: "a & b = c", model: "x", generate: 7 });
+  });
+  test("differ if another number of tokens is to be generated", () => {
+    const live = new Live({ model: "", text: "a", page: true, generate: 5 });
+    expect(live.shows("#text=a&generate=5&view=map")).toBe(true);
+    expect(live.shows("#view=map")).toBe(true);
+    expect(live.shows("#text=a&generate=50")).toBe(false);
+    expect(live.shows("#text=a")).toBe(false);
   });
   test("force the tokens that the whole model wrote", () => {
     const translated = { ...sampleCapture(), translation: "der Fuchs" };

@@ -5,6 +5,7 @@ import {
   dot,
   isSymmetric,
   largestDifference,
+  largestOf,
   layerNorm,
   matched,
   nextTokenProbabilities,
@@ -76,6 +77,15 @@ describe("attention", () => {
   test("hidden columns give their weight to the others", () => {
     expect(withoutColumns([[0.5, 0.25, 0.25]], [true, false, false])).toEqual([[0, 0.5, 0.5]]);
     expect(withoutColumns([[1, 0]], [true, false])).toEqual([[0, 0]]);
+  });
+});
+
+describe("the largest element", () => {
+  test("is found in matrices of more elements than a call can have arguments", () => {
+    const row = (value: number) => new Array<number>(400).fill(value);
+    const large = Array.from({ length: 400 }, (_, r) => row(r / 1000));
+    expect(largestOf(large, [row(-0.5)])).toBe(0.5);
+    expect(largestOf([])).toBe(1e-12);
   });
 });
 
