@@ -8,6 +8,7 @@ seconds=${1:-60}
 shift || true
 wanted=" $* "
 build=build/fuzz
+export LSAN_OPTIONS=suppressions=fuzz/library_leaks.txt
 cmake --preset fuzz >/dev/null
 targets=(safetensors config index pickle torch_file model_config tokenizer_json sentencepiece marian vocabulary_files encode
   word_vectors chat_template image sound table labelled request)
