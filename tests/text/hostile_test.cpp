@@ -220,6 +220,16 @@ TEST(HostileFile, HolesAndRepeatedIds) {
   }
 }
 
+// All characters are unknown if a unigram model has no pieces or only empty ones.
+TEST(HostileFile, UnigramWithoutPieces) {
+  Json json = bpe_json();
+  json["model"] = {{"type", "Unigram"}, {"unk_id", nullptr}, {"vocab", Json::array()}};
+  EXPECT_THROW(Tokenizer::from_json(json, "test")->encode_ids("ab"), Error);
+  json["model"]["unk_id"] = 0;
+  json["model"]["vocab"] = Json::array({{"", 0.0}, {"", -1.0}});
+  EXPECT_EQ(Tokenizer::from_json(json, "test")->encode_ids("ab"), std::vector<std::int32_t>{0});
+}
+
 TEST(HostileFile, UnknownComponentsAreNamed) {
   for (const char* part : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
     Json json = bpe_json();
