@@ -106,7 +106,7 @@ class ByteFallbackDecoder final : public Decoder {
       bytes.clear();
     };
     for (std::string& token : tokens) {
-      const int byte = byte_of(token);
+      const int byte = byte_of_name(token);
       if (byte >= 0) {
         bytes.push_back(static_cast<char>(byte));
         continue;
@@ -116,22 +116,6 @@ class ByteFallbackDecoder final : public Decoder {
     }
     flush();
     tokens = std::move(result);
-  }
-
- private:
-  // Return the byte of a token such as "<0x41>" (0x41), or -1 for other tokens.
-  static int byte_of(std::string_view token) {
-    if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
-    int value = 0;
-    for (const char c : token.substr(3, 2)) {
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                               : -1;
-      if (digit < 0) return -1;
-      value = value * 16 + digit;
-    }
-    return value;
   }
 };
 
@@ -219,6 +203,20 @@ class DecoderSequence final : public Decoder {
 };
 
 }  // namespace
+
+int byte_of_name(std::string_view token) noexcept {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
+  int value = 0;
+  for (const char c : token.substr(3, 2)) {
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                             : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
 
 std::string repaired_utf8(std::string_view bytes) {
   if (utf8::valid(bytes)) return std::string(bytes);
