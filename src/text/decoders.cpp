@@ -12,6 +12,7 @@ namespace regard::text {
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
   for (std::size_t place = 0; (place = text.find(from, place)) != std::string::npos; place += to.size())
     text.replace(place, from.size(), to);
 }
@@ -84,7 +85,7 @@ class BpeDecoder final : public Decoder {
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      if (!suffix_.empty()) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+      replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
 
  private:
@@ -133,6 +134,7 @@ class StripDecoder final : public Decoder {
   StripDecoder(std::string content, std::size_t start, std::size_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void apply(std::vector<std::string>& tokens) const override {
+    if (content_.empty()) return;
     for (std::string& token : tokens) {
       for (std::size_t i = 0; i < start_ && token.starts_with(content_); ++i) token.erase(0, content_.size());
       for (std::size_t i = 0; i < stop_ && token.ends_with(content_); ++i)

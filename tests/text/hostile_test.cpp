@@ -244,6 +244,20 @@ TEST(HostileFile, UnknownComponentsAreNamed) {
   }
 }
 
+// An empty string occurs everywhere, so a decoder must not search for it again and again.
+TEST(HostileFile, DecodersThatReplaceNothing) {
+  const std::vector<Json> decoders{
+      {{"type", "CTC"}, {"pad_token", ""}, {"word_delimiter_token", ""}},
+      {{"type", "BPEDecoder"}, {"suffix", ""}},
+      {{"type", "Metaspace"}, {"replacement", ""}},
+      {{"type", "Strip"}, {"content", ""}, {"start", 4294967295}, {"stop", 4294967295}}};
+  for (const Json& decoder : decoders) {
+    Json json = bpe_json();
+    json["decoder"] = decoder;
+    EXPECT_EQ(Tokenizer::from_json(json, "test")->decode(std::vector<std::int32_t>{0, 1}), "ab") << decoder;
+  }
+}
+
 TEST(HostileFile, LoneSurrogatesInJson) {
   const std::string text =
       R"({"model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "\ud800": 1}}})";
