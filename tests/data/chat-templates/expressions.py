@@ -39,6 +39,8 @@ STATEMENTS = [
     "{% set a = 1 %}{% if yes %}{% set a = 2 %}{% endif %}{{ a }}",
     "{% set s = namespace(a=0, b='') %}{% for i in l %}{% set s.a = s.a + i %}{% set s.b = s.b ~ i %}{% endfor %}{{ s.a }}{{ s.b }}",
     "{% set s = namespace() %}{% set s.q = 5 %}{{ s.q }}{{ s.r is defined }}",
+    "{% set s = namespace(q=1) %}{% set s.q %}x{{ n }}{% endset %}{{ s.q }}{{ q is defined }}", "{% set n.q %}x{% endset %}",
+    "{% set a, b %}xy{% endset %}{{ b }}{{ a }}",
     "{% macro f(a, b=2, c='z') %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ f(1) }} {{ f(1, 3) }} {{ f(1, c=4) }} {{ f(b=9, a=8) }}",
     "{% macro f(a) %}[{{ a }}{{ n }}]{% endmacro %}{% for i in l %}{{ f(i) }}{% endfor %}", "{% macro f(a, b) %}{{ b is defined }}{% endmacro %}{{ f(1) }}{{ f(1, 2) }}",
     "{% macro f(k) %}{% if k > 0 %}{{ k }}{{ f(k - 1) }}{% endif %}{% endmacro %}{{ f(3) }}",
