@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -24,11 +25,15 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item.
+// Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item. A number
+// is the index of an item of a list.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
-    item = item_of(item, path.substr(begin, end - begin));
+    std::int64_t index = 0;
+    const auto [last, wrong] = std::from_chars(path.data() + begin, path.data() + end, index);
+    const bool whole = wrong == std::errc() && last == path.data() + end && path[begin] != '-';
+    item = item_of(item, whole ? Value(index) : Value(path.substr(begin, end - begin)));
     begin = end + 1;
   }
   return item;
