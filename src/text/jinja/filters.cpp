@@ -157,15 +157,37 @@ std::int64_t whole_of(double number) {
   return static_cast<std::int64_t>(number);
 }
 
-Value number_filter(const Value& subject, bool whole) {
+// Return the text of a number as Python's int() and float() read it: without white space at the ends, a plus
+// sign, and underscores between digits.
+std::string plain_number(const std::string& text) {
+  const std::string all = strip(text, true, true);
+  const auto digit = [&](std::size_t i) { return i < all.size() && all[i] >= '0' && all[i] <= '9'; };
+  std::string out;
+  for (std::size_t i = all.starts_with('+') && !all.starts_with("+-") ? 1 : 0; i < all.size(); ++i)
+    if (all[i] != '_' || i == 0 || !digit(i - 1) || !digit(i + 1)) out += all[i];
+  return out;
+}
+
+Value number_filter(const Value& subject, const Arguments& arguments, bool whole) {
+  if (const Value* base = arguments.find(1, "base"); whole && base != nullptr && base->integer() != 10)
+    throw Error(ErrorKind::bad_file, "chat template: unsupported base of the filter int")
+        .found(base->shown())
+        .expected("10");
   if (subject.number()) {
     if (!whole) return subject.real();
     return subject.integral() ? subject.integer() : whole_of(subject.real());
   }
-  const Json parsed = Json::parse(subject.shown(), nullptr, false);
-  if (!parsed.is_number()) return whole ? Value(std::int64_t{0}) : Value(0.0);
-  if (whole) return parsed.is_number_integer() ? parsed.get<std::int64_t>() : whole_of(parsed.get<double>());
-  return parsed.get<double>();
+  const std::string text = plain_number(subject.shown());
+  const char* const end = text.data() + text.size();
+  std::int64_t number = 0;
+  const auto [last, wrong] = std::from_chars(text.data(), end, number);
+  if (whole && wrong == std::errc() && last == end) return number;
+  double real = 0.0;
+  const auto [real_end, real_wrong] = std::from_chars(text.data(), end, real);
+  if (real_wrong == std::errc() && real_end == end && (!whole || std::isfinite(real)))
+    return whole ? Value(whole_of(real)) : Value(real);
+  const Value* otherwise = arguments.find(0, "default");
+  return otherwise != nullptr ? *otherwise : whole ? Value(std::int64_t{0}) : Value(0.0);
 }
 
 Value extreme(const Value& subject, const Arguments& arguments, bool largest) {
@@ -285,9 +307,9 @@ const std::map<std::string, Filter>& filters() {
       {"default", default_filter},
       {"dictsort", dictsort_filter},
       {"first", [](const Value& v, const A&) { return end_item(v, false); }},
-      {"float", [](const Value& v, const A&) { return number_filter(v, false); }},
+      {"float", [](const Value& v, const A& a) { return number_filter(v, a, false); }},
       {"indent", indent_filter},
-      {"int", [](const Value& v, const A&) { return number_filter(v, true); }},
+      {"int", [](const Value& v, const A& a) { return number_filter(v, a, true); }},
       {"items", items_filter},
       {"join", join_filter},
       {"last", [](const Value& v, const A&) { return end_item(v, true); }},
