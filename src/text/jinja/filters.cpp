@@ -95,13 +95,15 @@ Value join_filter(const Value& subject, const Arguments& arguments) {
   return text;
 }
 
+// Return the value that filters compare: text in lower case, unless `exact` is true.
+Value compared(const Value& value, bool exact) {
+  return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
+}
+
 Value sort_filter(const Value& subject, const Arguments& arguments) {
   List items = subject.items();
   const bool exact = flag_argument(arguments, 1, "case_sensitive");
-  const auto key = [&](const Value& item) {
-    const Value value = key_of(item, arguments, 2);
-    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
-  };
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 2), exact); };
   // sort so that equal items keep their order, as in Python
   const bool reverse = flag_argument(arguments, 0, "reverse");
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
@@ -110,14 +112,24 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
   return items;
 }
 
-Value dictsort_filter(const Value& subject, const Arguments&) {
+Value dictsort_filter(const Value& subject, const Arguments& arguments) {
   if (subject.dict() == nullptr)
     throw Error(ErrorKind::bad_file, "chat template: wrong operand of the filter dictsort")
         .found(subject.type())
         .expected("a mapping");
+  const bool exact = flag_argument(arguments, 0, "case_sensitive");
+  const std::string by = text_argument(arguments, 1, "by", "key");
+  const bool reverse = flag_argument(arguments, 2, "reverse");
+  if (by != "key" && by != "value")
+    throw Error(ErrorKind::bad_file, "chat template: wrong argument of the filter dictsort")
+        .found("by=" + by)
+        .expected("key or value");
   Dict entries = *subject.dict();
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
+  const auto key = [&](const auto& entry) {
+    return compared(by == "key" ? Value(entry.first) : entry.second, exact);
+  };
+  std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) {
+    return reverse ? less(key(b), key(a)) : less(key(a), key(b));
   });
   List pairs;
   for (const auto& [key, value] : entries) pairs.push_back(List{Value(key), value});
@@ -193,16 +205,17 @@ Value number_filter(const Value& subject, const Arguments& arguments, bool whole
 Value extreme(const Value& subject, const Arguments& arguments, bool largest) {
   const List items = subject.items();
   if (items.empty()) return {};
-  const auto before = [&](const Value& a, const Value& b) {
-    return less(key_of(a, arguments, 1), key_of(b, arguments, 1));
-  };
+  const bool exact = flag_argument(arguments, 0, "case_sensitive");
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 1), exact); };
+  const auto before = [&](const Value& a, const Value& b) { return less(key(a), key(b)); };
   return largest ? *std::max_element(items.begin(), items.end(), before)
                  : *std::min_element(items.begin(), items.end(), before);
 }
 
 Value sum_filter(const Value& subject, const Arguments& arguments) {
-  double total = 0.0;
-  bool whole = true;
+  const Value* start = arguments.find(1, "start");
+  double total = start != nullptr ? start->real() : 0.0;
+  bool whole = start == nullptr || start->integral();
   for (const Value& item : subject.items()) {
     const Value value = key_of(item, arguments, 0);
     whole = whole && value.integral();
@@ -222,10 +235,7 @@ Value reverse_filter(const Value& subject, const Arguments&) {
 
 Value unique_filter(const Value& subject, const Arguments& arguments) {
   const bool exact = flag_argument(arguments, 0, "case_sensitive");
-  const auto key = [&](const Value& item) {
-    const Value value = key_of(item, arguments, 1);
-    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
-  };
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 1), exact); };
   List kept;
   for (const Value& item : subject.items())
     if (std::none_of(kept.begin(), kept.end(), [&](const Value& other) { return key(other) == key(item); }))
