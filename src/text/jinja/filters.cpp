@@ -254,10 +254,16 @@ Value length_filter(const Value& subject, const Arguments&) {
 }
 
 Value json_filter(const Value& subject, const Arguments& arguments) {
-  const Value* indent = arguments.find(0, "indent");
-  if (arguments.find(arguments.positional.size(), "separators") != nullptr)
+  // The order of transformers' filter: ensure_ascii, indent, separators, sort_keys.
+  const Value* indent = arguments.find(1, "indent");
+  const Value* separators = arguments.find(2, "separators");
+  const char* const unsupported = flag_argument(arguments, 0, "ensure_ascii")    ? "ensure_ascii"
+                                  : separators != nullptr && !separators->none() ? "separators"
+                                  : flag_argument(arguments, 3, "sort_keys")     ? "sort_keys"
+                                                                                 : nullptr;
+  if (unsupported != nullptr)
     throw Error(ErrorKind::bad_file, "chat template: unsupported argument of tojson")
-        .found("separators")
+        .found(unsupported)
         .expected("indent or no argument");
   const bool wide = indent != nullptr && !indent->none();
   return to_json_text(subject, wide ? std::clamp<std::int64_t>(indent->integer(), 0, 64) : -1);
