@@ -294,6 +294,8 @@ Value absolute(const Value& subject, const Arguments&) {
 Value round_filter(const Value& subject, const Arguments& arguments) {
   const Value* digits = arguments.find(0, "precision");
   const std::string how = text_argument(arguments, 1, "method", "common");
+  if (how == "common" && subject.integral() && (digits == nullptr || digits->integer() >= 0))
+    return subject.integer();
   const double scale = std::pow(10.0, digits != nullptr ? digits->real() : 0.0);
   const double scaled = subject.real() * scale;
   if (how == "ceil") return std::ceil(scaled) / scale;
@@ -303,6 +305,20 @@ Value round_filter(const Value& subject, const Arguments& arguments) {
         .found(how)
         .expected("common, ceil or floor");
   return std::nearbyint(scaled) / scale;
+}
+
+// Convert the first letter of each word to upper case and all others to lower case. Unlike the method
+// title(), the filter starts a word only after white space, "-" and opening brackets.
+Value title_filter(const Value& subject, const Arguments&) {
+  std::string out, word;
+  const auto close = [&] { out += call_method(Value(std::exchange(word, {})), "capitalize", {}).shown(); };
+  for (const char32_t letter : utf8::code_points(subject.shown())) {
+    utf8::append(word, letter);
+    if (utf8::is_space(letter) || std::u32string_view(U"-({[<").find(letter) != std::u32string_view::npos)
+      close();
+  }
+  close();
+  return out;
 }
 
 Value items_filter(const Value& subject, const Arguments&) {
@@ -346,7 +362,7 @@ const std::map<std::string, Filter>& filters() {
       {"sort", sort_filter},
       {"string", [](const Value& v, const A&) { return Value(v.shown()); }},
       {"sum", sum_filter},
-      {"title", [](const Value& v, const A& a) { return method(v, "title", a); }},
+      {"title", title_filter},
       {"tojson", json_filter},
       {"trim", [](const Value& v, const A& a) { return method(v, "strip", a); }},
       {"unique", unique_filter},
