@@ -48,7 +48,7 @@ STATEMENTS = [
     "{{ raise_exception('stop here') }}", "{% if n > 9 %}{{ raise_exception('no') }}{% endif %}ok",
     "a{# comment #}b", "a{#- comment -#} b", "  {# c #}\nb", "a {%- if yes -%} b {%- endif -%} c", "a {{- n -}} c", "a\n  {%- if yes %}\n b\n {%- endif %}\nc",
     "a\n  {% if yes %}\n    b\n  {% endif %}\nc\n", "  {% if yes %}x{% endif %}  {% if yes %}y{% endif %}\n", "a {%+ if yes %}b{% endif +%}\nc",
-    "\n  {%+ if yes %}b\n  {%+ endif %}\nc", "{% if yes %}\n\nx{% endif %}", "a\n\n", "a\r\nb\r\n", "{{ 'a' }}\nb", "{{ 'a' -}}\n\n b", " \t{{- 'a' }}",
+    "\n  {%+ if yes %}b\n  {%+ endif %}\nc", "{% if yes %}\n\nx{% endif %}", "a\n\n", "a\r\nb\r\n", "a\rb\r", "{% if yes %}\rx\r\r\n{% endif %}", "{{ 'a' }}\nb", "{{ 'a' -}}\n\n b", " \t{{- 'a' }}",
     "{% raw %}{{ n }}{% if %}{% endraw %}x", "{%- raw -%}  {{ n }} {%- endraw -%}  x", "{%raw%}a{%endraw%}\nb", "{{'a'}}{{ 'b'}}{{'c' }}",
     "{%if yes%}a{%endif%}", "{{ {'a': {'b': 1}}['a']['b'] }}", "{{ {'a': 1}.a }}}", "{ { % # }", "{{ '}}' }}", "{{ '%}' }}{% if '%}' %}x{% endif %}",
     "{% generation %}x{% endgeneration %}", "{{ t }}{{ t | trim }}", "{% if not messages %}none{% endif %}", "{{ 1,2 }}", "x{{ e }}y",
