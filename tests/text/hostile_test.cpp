@@ -7,11 +7,15 @@
 #include <fstream>
 #include <thread>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "support/resident.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "support/thread_time.h"
+#include "support/throws.h"
+#include "text/base64.h"
 #include "text/ids_encoder.h"
 #include "text/tokenizer.h"
 
@@ -256,6 +260,20 @@ TEST(HostileFile, DecodersThatReplaceNothing) {
     json["decoder"] = decoder;
     EXPECT_EQ(Tokenizer::from_json(json, "test")->decode(std::vector<std::int32_t>{0, 1}), "ab") << decoder;
   }
+}
+
+TEST(HostileFile, RanksOfTiktokenAreWholeNumbers) {
+  const testing::TemporaryFolder home;
+  const auto load = [&](const std::string& last) {
+    std::string lines;
+    for (int byte = 0; byte < 256; ++byte)
+      lines += encode_base64(std::string(1, static_cast<char>(byte))) + " " + std::to_string(byte) + "\r\n";
+    write_file_atomically(home.path() / "gpt2.tiktoken", lines + last);
+    return Tokenizer::load(home.path() / "gpt2.tiktoken");
+  };
+  EXPECT_EQ(load("YWI= 256\r\n")->encode_ids("ab"), std::vector<std::int32_t>{256});
+  for (const char* last : {"YWI= 256x\n", "YWI= 256 257\n", "YWI= 25.6\n", "YWI= \n"})
+    EXPECT_REGARD_ERROR(load(last), ErrorKind::bad_file, "gpt2.tiktoken:257");
 }
 
 TEST(HostileFile, LoneSurrogatesInJson) {
