@@ -12,6 +12,7 @@ namespace regard::text {
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
   for (std::size_t place = 0; (place = text.find(from, place)) != std::string::npos; place += to.size())
     text.replace(place, from.size(), to);
 }
@@ -84,7 +85,7 @@ class BpeDecoder final : public Decoder {
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      if (!suffix_.empty()) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+      replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
 
  private:
@@ -106,7 +107,7 @@ class ByteFallbackDecoder final : public Decoder {
       bytes.clear();
     };
     for (std::string& token : tokens) {
-      const int byte = byte_of(token);
+      const int byte = byte_of_name(token);
       if (byte >= 0) {
         bytes.push_back(static_cast<char>(byte));
         continue;
@@ -116,22 +117,6 @@ class ByteFallbackDecoder final : public Decoder {
     }
     flush();
     tokens = std::move(result);
-  }
-
- private:
-  // Return the byte of a token such as "<0x41>" (0x41), or -1 for other tokens.
-  static int byte_of(std::string_view token) {
-    if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
-    int value = 0;
-    for (const char c : token.substr(3, 2)) {
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                               : -1;
-      if (digit < 0) return -1;
-      value = value * 16 + digit;
-    }
-    return value;
   }
 };
 
@@ -149,6 +134,7 @@ class StripDecoder final : public Decoder {
   StripDecoder(std::string content, std::size_t start, std::size_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void apply(std::vector<std::string>& tokens) const override {
+    if (content_.empty()) return;
     for (std::string& token : tokens) {
       for (std::size_t i = 0; i < start_ && token.starts_with(content_); ++i) token.erase(0, content_.size());
       for (std::size_t i = 0; i < stop_ && token.ends_with(content_); ++i)
@@ -219,6 +205,20 @@ class DecoderSequence final : public Decoder {
 };
 
 }  // namespace
+
+int byte_of_name(std::string_view token) noexcept {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
+  int value = 0;
+  for (const char c : token.substr(3, 2)) {
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                             : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
 
 std::string repaired_utf8(std::string_view bytes) {
   if (utf8::valid(bytes)) return std::string(bytes);

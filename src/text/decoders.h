@@ -21,6 +21,9 @@ class Decoder {
 // names the type.
 std::unique_ptr<Decoder> read_decoder(const Json& json, const std::string& file);
 
+// Return the byte that a byte-fallback token such as "<0x41>" represents, or -1 for other tokens.
+int byte_of_name(std::string_view token) noexcept;
+
 // Replace each maximal ill-formed sequence with U+FFFD.
 std::string repaired_utf8(std::string_view bytes);
 

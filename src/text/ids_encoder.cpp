@@ -78,7 +78,10 @@ std::unique_ptr<IdsEncoder::Workspace> IdsEncoder::take() const {
 
 void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept {
   workspace->ids.clear();
-  if (workspace->ids.capacity() > kKept) workspace->ids = IdBuffer();
+  for (IdBuffer* const buffer : {&workspace->ids, &workspace->items})
+    if (buffer->capacity() > kKept) *buffer = IdBuffer();
+  if (workspace->tokens.capacity() > kKept) workspace->tokens = std::vector<Token>();
+  if (workspace->normalized.capacity() > kKept) workspace->normalized = std::string();
   for (std::size_t i = 0; i < most_idle_; ++i) {
     Workspace* nobody = nullptr;
     if (idle_[(own_place() + i) % most_idle_].compare_exchange_strong(nobody, workspace.get())) {

@@ -20,7 +20,8 @@ namespace regard::text {
 // Thread-local cache of merge ranks by pair of ids, for the model that the thread used last.
 class PairMemo {
  public:
-  static constexpr std::int32_t kMostIds = 1 << 21;
+  // One less than 2^21: a pair of two ids 2^21 - 1 would have the same bits as a free slot.
+  static constexpr std::int32_t kMostIds = (1 << 21) - 1;
   static constexpr std::size_t kMostRanks = (std::size_t{1} << 22) - 1;
 
   // Return a number that is unique in the process, to identify a model.

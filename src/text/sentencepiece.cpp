@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/utf8.h"
+#include "text/decoders.h"
 
 namespace regard::text {
 namespace {}  // namespace
@@ -59,6 +60,11 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
       throw file_error(file, "a byte piece is missing").expected(name);
     byte_ids_[byte] = *id;
   }
+  for (const SentencePiece& piece : pieces_)
+    if (piece.type == PieceType::byte && byte_of_name(piece.piece) < 0)
+      throw file_error(file, "a byte piece does not name a byte")
+          .found(piece.piece)
+          .expected("a name such as <0x41>");
 }
 
 void SentencePieceModel::set_scores() {
@@ -195,8 +201,7 @@ std::optional<std::string> SentencePieceModel::decode(std::span<const std::int32
   for (const std::int32_t id : ids) {
     if (id < 0 || id >= end_id()) continue;
     if (has_type(id, PieceType::byte)) {
-      bytes.push_back(static_cast<char>(
-          std::stoi(pieces_[static_cast<std::size_t>(id)].piece.substr(3, 2), nullptr, 16)));
+      bytes.push_back(static_cast<char>(byte_of_name(pieces_[static_cast<std::size_t>(id)].piece)));
       continue;
     }
     flush();

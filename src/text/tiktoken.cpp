@@ -45,7 +45,8 @@ Vocabulary read_ranks(const std::string& file) {
   std::int64_t number = 0;
   for (std::size_t begin = 0; begin < content.size();) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
-    const std::string_view line = std::string_view(content).substr(begin, end - begin);
+    std::string_view line = std::string_view(content).substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
     begin = end + 1;
     ++number;
     if (line.empty()) continue;
@@ -53,7 +54,8 @@ Vocabulary read_ranks(const std::string& file) {
     std::int32_t rank = -1;
     const auto bytes = decode_base64(line.substr(0, space));
     const char* const last = line.data() + line.size();
-    if (space != std::string_view::npos) std::from_chars(line.data() + space + 1, last, rank);
+    if (space != std::string_view::npos && std::from_chars(line.data() + space + 1, last, rank).ptr != last)
+      rank = -1;  // text follows the number
     if (!bytes || bytes->empty() || rank < 0 || rank > Vocabulary::kMaxId)
       throw Error(ErrorKind::bad_file, "expected a base64 token and its rank")
           .at({file, number})

@@ -53,7 +53,7 @@ std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const R
                                : static_cast<std::size_t>(utf8::decode(word, begin).size);
   bool single = false;  // true if the first code point alone is a piece
   std::int32_t node = ByteTrie::kRoot;
-  for (std::size_t end = begin; end < word.size();) {
+  for (std::size_t end = begin; !trie_.empty() && end < word.size();) {
     node = trie_.child(node, word[end++]);
     if (node == ByteTrie::kNone) break;
     const std::int32_t id = trie_.value(node);

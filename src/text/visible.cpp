@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "text/byte_letters.h"
+#include "text/decoders.h"
 
 namespace regard::text {
 namespace {
@@ -45,9 +46,8 @@ std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id) {
   const auto found = tokenizer.description().find("decoder");
   const Json& decoder = found != tokenizer.description().end() ? *found : none;
   if (decoder_has(decoder, "ByteLevel")) return bytes_of_letters(token).value_or(token);
-  if (decoder_has(decoder, "ByteFallback") && token.size() == 6 && token.starts_with("<0x") &&
-      token.ends_with('>'))
-    return std::string(1, static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16)));
+  if (const int byte = byte_of_name(token); byte >= 0 && decoder_has(decoder, "ByteFallback"))
+    return std::string(1, static_cast<char>(byte));
   if (decoder_has(decoder, "Metaspace") || decoder_has(decoder, "Replace"))
     for (std::size_t place = 0; (place = token.find(kSpaceMark, place)) != std::string::npos; ++place)
       token.replace(place, kSpaceMark.size(), " ");

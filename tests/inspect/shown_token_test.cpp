@@ -26,5 +26,19 @@ TEST(ShownToken, ASpaceAloneIsAMark) {
   EXPECT_EQ(shown_token(*tokenizer, 2), "a▁b");
 }
 
+// A token may look like the name of a byte without being one.
+TEST(ShownToken, NamesOfBytes) {
+  const auto tokenizer =
+      text::Tokenizer::from_json({{"version", "1.0"},
+                                  {"decoder", {{"type", "ByteFallback"}}},
+                                  {"model",
+                                   {{"type", "WordLevel"},
+                                    {"vocab", {{"[UNK]", 0}, {"<0x41>", 1}, {"<0xZZ>", 2}}},
+                                    {"unk_token", "[UNK]"}}}},
+                                 "tokenizer.json");
+  EXPECT_EQ(shown_token(*tokenizer, 1), "A");
+  EXPECT_EQ(shown_token(*tokenizer, 2), "<0xZZ>");
+}
+
 }  // namespace
 }  // namespace regard::inspect

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/file.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -118,6 +120,14 @@ TEST(ChatTemplate, MistakesAreNamedWithTheirLine) {
       EXPECT_NE(std::string(error.what()).find(one.part), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(ChatTemplate, LargeIntegersKeepTheirSign) {
+  const Json given = {{"a", std::numeric_limits<std::int64_t>::max()},
+                      {"b", std::numeric_limits<std::uint64_t>::max()}};
+  const jinja::Dict variables{{"v", jinja::Value::from_json(given)}};
+  EXPECT_EQ(jinja::render("{{ v.a }} {{ v.b }}", "t.jinja", variables),
+            "9223372036854775807 1.8446744073709552e+19");
 }
 
 std::string times(std::size_t count, const std::string& text) {

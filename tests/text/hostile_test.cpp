@@ -7,11 +7,15 @@
 #include <fstream>
 #include <thread>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "support/resident.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 #include "support/thread_time.h"
+#include "support/throws.h"
+#include "text/base64.h"
 #include "text/ids_encoder.h"
 #include "text/tokenizer.h"
 
@@ -220,6 +224,16 @@ TEST(HostileFile, HolesAndRepeatedIds) {
   }
 }
 
+// All characters are unknown if a unigram model has no pieces or only empty ones.
+TEST(HostileFile, UnigramWithoutPieces) {
+  Json json = bpe_json();
+  json["model"] = {{"type", "Unigram"}, {"unk_id", nullptr}, {"vocab", Json::array()}};
+  EXPECT_THROW(Tokenizer::from_json(json, "test")->encode_ids("ab"), Error);
+  json["model"]["unk_id"] = 0;
+  json["model"]["vocab"] = Json::array({{"", 0.0}, {"", -1.0}});
+  EXPECT_EQ(Tokenizer::from_json(json, "test")->encode_ids("ab"), std::vector<std::int32_t>{0});
+}
+
 TEST(HostileFile, UnknownComponentsAreNamed) {
   for (const char* part : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
     Json json = bpe_json();
@@ -232,6 +246,34 @@ TEST(HostileFile, UnknownComponentsAreNamed) {
       EXPECT_NE(std::string(error.what()).find("Telepathy"), std::string::npos) << part;
     }
   }
+}
+
+// An empty string occurs everywhere, so a decoder must not search for it again and again.
+TEST(HostileFile, DecodersThatReplaceNothing) {
+  const std::vector<Json> decoders{
+      {{"type", "CTC"}, {"pad_token", ""}, {"word_delimiter_token", ""}},
+      {{"type", "BPEDecoder"}, {"suffix", ""}},
+      {{"type", "Metaspace"}, {"replacement", ""}},
+      {{"type", "Strip"}, {"content", ""}, {"start", 4294967295}, {"stop", 4294967295}}};
+  for (const Json& decoder : decoders) {
+    Json json = bpe_json();
+    json["decoder"] = decoder;
+    EXPECT_EQ(Tokenizer::from_json(json, "test")->decode(std::vector<std::int32_t>{0, 1}), "ab") << decoder;
+  }
+}
+
+TEST(HostileFile, RanksOfTiktokenAreWholeNumbers) {
+  const testing::TemporaryFolder home;
+  const auto load = [&](const std::string& last) {
+    std::string lines;
+    for (int byte = 0; byte < 256; ++byte)
+      lines += encode_base64(std::string(1, static_cast<char>(byte))) + " " + std::to_string(byte) + "\r\n";
+    write_file_atomically(home.path() / "gpt2.tiktoken", lines + last);
+    return Tokenizer::load(home.path() / "gpt2.tiktoken");
+  };
+  EXPECT_EQ(load("YWI= 256\r\n")->encode_ids("ab"), std::vector<std::int32_t>{256});
+  for (const char* last : {"YWI= 256x\n", "YWI= 256 257\n", "YWI= 25.6\n", "YWI= \n"})
+    EXPECT_REGARD_ERROR(load(last), ErrorKind::bad_file, "gpt2.tiktoken:257");
 }
 
 TEST(HostileFile, LoneSurrogatesInJson) {

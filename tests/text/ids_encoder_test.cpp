@@ -26,5 +26,24 @@ TEST(IdsEncoder, FreesTheWorkspacesOfInterruptedThreads) {
   EXPECT_LE(IdsEncoder::usual_most_idle(), IdsEncoder::kMostIdle);
 }
 
+TEST(IdsEncoder, KeepsNoLargeBuffers) {
+  const AddedTokens added;
+  const WordLevel model(Vocabulary(), "");
+  const IdsEncoder encoder({.added = &added, .model = &model}, 1);
+  constexpr std::size_t kLarge = std::size_t{1} << 22, kMost = std::size_t{1} << 20;
+  {
+    const IdsEncoder::Lease work(encoder);
+    work->ids.reserve(kLarge);
+    work->items.reserve(kLarge);
+    work->tokens.reserve(kLarge);
+    work->normalized.reserve(kLarge);
+  }
+  const IdsEncoder::Lease work(encoder);
+  EXPECT_LE(work->ids.capacity(), kMost);
+  EXPECT_LE(work->items.capacity(), kMost);
+  EXPECT_LE(work->tokens.capacity(), kMost);
+  EXPECT_LE(work->normalized.capacity(), kMost);
+}
+
 }  // namespace
 }  // namespace regard::text

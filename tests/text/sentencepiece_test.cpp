@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "support/shared_data.h"
+#include "support/throws.h"
 #include "text/normalizers.h"
 #include "text/protobuf.h"
 #include "text/sentencepiece.h"
@@ -174,6 +175,19 @@ TEST(SentencePieceBytes, MissingOrOfAnotherTypeAreRefused) {
       }
     }
   }
+}
+
+// A piece of the type "byte" must name a byte, even in a model without byte fallback.
+TEST(SentencePieceBytes, OtherNamesAreRefused) {
+  for (const std::string name : {"x", "<0xZZ>", "<0x-1>", "<0x41", "<0x041>"}) {
+    SCOPED_TRACE(name);
+    const std::vector<SentencePiece> pieces{{"<unk>", 0, PieceType::unknown}, {name, 0, PieceType::byte}};
+    EXPECT_REGARD_ERROR(SentencePieceModel(pieces, {}, "broken"), ErrorKind::bad_file,
+                        "does not name a byte");
+  }
+  const SentencePieceModel model({{"<unk>", 0, PieceType::unknown}, {"<0x41>", 0, PieceType::byte}}, {},
+                                 "ok");
+  EXPECT_EQ(model.decode(std::vector<std::int32_t>{1}), "A");
 }
 
 TEST(SentencePieceFile, DamagedBytesAreRefused) {

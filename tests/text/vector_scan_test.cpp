@@ -47,5 +47,11 @@ TEST(LeastOf, EverySize) {
   }
 }
 
+TEST(PairMemo, NoPairLooksLikeAFreeSlot) {
+  constexpr std::int32_t kLast = PairMemo::kMostIds - 1;  // largest id of a vocabulary of kMostIds ids
+  PairMemo& memo = PairMemo::of(PairMemo::new_owner());
+  EXPECT_EQ(memo.find(kLast, kLast, [] { return 7; }), 7);
+}
+
 }  // namespace
 }  // namespace regard::text

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -24,11 +25,15 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item.
+// Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item. A number
+// is the index of an item of a list.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
-    item = item_of(item, path.substr(begin, end - begin));
+    std::int64_t index = 0;
+    const auto [last, wrong] = std::from_chars(path.data() + begin, path.data() + end, index);
+    const bool whole = wrong == std::errc() && last == path.data() + end && path[begin] != '-';
+    item = item_of(item, whole ? Value(index) : Value(path.substr(begin, end - begin)));
     begin = end + 1;
   }
   return item;
@@ -90,13 +95,15 @@ Value join_filter(const Value& subject, const Arguments& arguments) {
   return text;
 }
 
+// Return the value that filters compare: text in lower case, unless `exact` is true.
+Value compared(const Value& value, bool exact) {
+  return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
+}
+
 Value sort_filter(const Value& subject, const Arguments& arguments) {
   List items = subject.items();
   const bool exact = flag_argument(arguments, 1, "case_sensitive");
-  const auto key = [&](const Value& item) {
-    const Value value = key_of(item, arguments, 2);
-    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
-  };
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 2), exact); };
   // sort so that equal items keep their order, as in Python
   const bool reverse = flag_argument(arguments, 0, "reverse");
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
@@ -105,14 +112,24 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
   return items;
 }
 
-Value dictsort_filter(const Value& subject, const Arguments&) {
+Value dictsort_filter(const Value& subject, const Arguments& arguments) {
   if (subject.dict() == nullptr)
     throw Error(ErrorKind::bad_file, "chat template: wrong operand of the filter dictsort")
         .found(subject.type())
         .expected("a mapping");
+  const bool exact = flag_argument(arguments, 0, "case_sensitive");
+  const std::string by = text_argument(arguments, 1, "by", "key");
+  const bool reverse = flag_argument(arguments, 2, "reverse");
+  if (by != "key" && by != "value")
+    throw Error(ErrorKind::bad_file, "chat template: wrong argument of the filter dictsort")
+        .found("by=" + by)
+        .expected("key or value");
   Dict entries = *subject.dict();
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
+  const auto key = [&](const auto& entry) {
+    return compared(by == "key" ? Value(entry.first) : entry.second, exact);
+  };
+  std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) {
+    return reverse ? less(key(b), key(a)) : less(key(a), key(b));
   });
   List pairs;
   for (const auto& [key, value] : entries) pairs.push_back(List{Value(key), value});
@@ -152,30 +169,53 @@ std::int64_t whole_of(double number) {
   return static_cast<std::int64_t>(number);
 }
 
-Value number_filter(const Value& subject, bool whole) {
+// Return the text of a number as Python's int() and float() read it: without white space at the ends, a plus
+// sign, and underscores between digits.
+std::string plain_number(const std::string& text) {
+  const std::string all = strip(text, true, true);
+  const auto digit = [&](std::size_t i) { return i < all.size() && all[i] >= '0' && all[i] <= '9'; };
+  std::string out;
+  for (std::size_t i = all.starts_with('+') && !all.starts_with("+-") ? 1 : 0; i < all.size(); ++i)
+    if (all[i] != '_' || i == 0 || !digit(i - 1) || !digit(i + 1)) out += all[i];
+  return out;
+}
+
+Value number_filter(const Value& subject, const Arguments& arguments, bool whole) {
+  if (const Value* base = arguments.find(1, "base"); whole && base != nullptr && base->integer() != 10)
+    throw Error(ErrorKind::bad_file, "chat template: unsupported base of the filter int")
+        .found(base->shown())
+        .expected("10");
   if (subject.number()) {
     if (!whole) return subject.real();
     return subject.integral() ? subject.integer() : whole_of(subject.real());
   }
-  const Json parsed = Json::parse(subject.shown(), nullptr, false);
-  if (!parsed.is_number()) return whole ? Value(std::int64_t{0}) : Value(0.0);
-  if (whole) return parsed.is_number_integer() ? parsed.get<std::int64_t>() : whole_of(parsed.get<double>());
-  return parsed.get<double>();
+  const std::string text = plain_number(subject.shown());
+  const char* const end = text.data() + text.size();
+  std::int64_t number = 0;
+  const auto [last, wrong] = std::from_chars(text.data(), end, number);
+  if (whole && wrong == std::errc() && last == end) return number;
+  double real = 0.0;
+  const auto [real_end, real_wrong] = std::from_chars(text.data(), end, real);
+  if (real_wrong == std::errc() && real_end == end && (!whole || std::isfinite(real)))
+    return whole ? Value(whole_of(real)) : Value(real);
+  const Value* otherwise = arguments.find(0, "default");
+  return otherwise != nullptr ? *otherwise : whole ? Value(std::int64_t{0}) : Value(0.0);
 }
 
 Value extreme(const Value& subject, const Arguments& arguments, bool largest) {
   const List items = subject.items();
   if (items.empty()) return {};
-  const auto before = [&](const Value& a, const Value& b) {
-    return less(key_of(a, arguments, 1), key_of(b, arguments, 1));
-  };
+  const bool exact = flag_argument(arguments, 0, "case_sensitive");
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 1), exact); };
+  const auto before = [&](const Value& a, const Value& b) { return less(key(a), key(b)); };
   return largest ? *std::max_element(items.begin(), items.end(), before)
                  : *std::min_element(items.begin(), items.end(), before);
 }
 
 Value sum_filter(const Value& subject, const Arguments& arguments) {
-  double total = 0.0;
-  bool whole = true;
+  const Value* start = arguments.find(1, "start");
+  double total = start != nullptr ? start->real() : 0.0;
+  bool whole = start == nullptr || start->integral();
   for (const Value& item : subject.items()) {
     const Value value = key_of(item, arguments, 0);
     whole = whole && value.integral();
@@ -195,10 +235,7 @@ Value reverse_filter(const Value& subject, const Arguments&) {
 
 Value unique_filter(const Value& subject, const Arguments& arguments) {
   const bool exact = flag_argument(arguments, 0, "case_sensitive");
-  const auto key = [&](const Value& item) {
-    const Value value = key_of(item, arguments, 1);
-    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
-  };
+  const auto key = [&](const Value& item) { return compared(key_of(item, arguments, 1), exact); };
   List kept;
   for (const Value& item : subject.items())
     if (std::none_of(kept.begin(), kept.end(), [&](const Value& other) { return key(other) == key(item); }))
@@ -217,10 +254,16 @@ Value length_filter(const Value& subject, const Arguments&) {
 }
 
 Value json_filter(const Value& subject, const Arguments& arguments) {
-  const Value* indent = arguments.find(0, "indent");
-  if (arguments.find(arguments.positional.size(), "separators") != nullptr)
+  // The order of transformers' filter: ensure_ascii, indent, separators, sort_keys.
+  const Value* indent = arguments.find(1, "indent");
+  const Value* separators = arguments.find(2, "separators");
+  const char* const unsupported = flag_argument(arguments, 0, "ensure_ascii")    ? "ensure_ascii"
+                                  : separators != nullptr && !separators->none() ? "separators"
+                                  : flag_argument(arguments, 3, "sort_keys")     ? "sort_keys"
+                                                                                 : nullptr;
+  if (unsupported != nullptr)
     throw Error(ErrorKind::bad_file, "chat template: unsupported argument of tojson")
-        .found("separators")
+        .found(unsupported)
         .expected("indent or no argument");
   const bool wide = indent != nullptr && !indent->none();
   return to_json_text(subject, wide ? std::clamp<std::int64_t>(indent->integer(), 0, 64) : -1);
@@ -251,6 +294,8 @@ Value absolute(const Value& subject, const Arguments&) {
 Value round_filter(const Value& subject, const Arguments& arguments) {
   const Value* digits = arguments.find(0, "precision");
   const std::string how = text_argument(arguments, 1, "method", "common");
+  if (how == "common" && subject.integral() && (digits == nullptr || digits->integer() >= 0))
+    return subject.integer();
   const double scale = std::pow(10.0, digits != nullptr ? digits->real() : 0.0);
   const double scaled = subject.real() * scale;
   if (how == "ceil") return std::ceil(scaled) / scale;
@@ -260,6 +305,20 @@ Value round_filter(const Value& subject, const Arguments& arguments) {
         .found(how)
         .expected("common, ceil or floor");
   return std::nearbyint(scaled) / scale;
+}
+
+// Convert the first letter of each word to upper case and all others to lower case. Unlike the method
+// title(), the filter starts a word only after white space, "-" and opening brackets.
+Value title_filter(const Value& subject, const Arguments&) {
+  std::string out, word;
+  const auto close = [&] { out += call_method(Value(std::exchange(word, {})), "capitalize", {}).shown(); };
+  for (const char32_t letter : utf8::code_points(subject.shown())) {
+    utf8::append(word, letter);
+    if (utf8::is_space(letter) || std::u32string_view(U"-({[<").find(letter) != std::u32string_view::npos)
+      close();
+  }
+  close();
+  return out;
 }
 
 Value items_filter(const Value& subject, const Arguments&) {
@@ -280,9 +339,9 @@ const std::map<std::string, Filter>& filters() {
       {"default", default_filter},
       {"dictsort", dictsort_filter},
       {"first", [](const Value& v, const A&) { return end_item(v, false); }},
-      {"float", [](const Value& v, const A&) { return number_filter(v, false); }},
+      {"float", [](const Value& v, const A& a) { return number_filter(v, a, false); }},
       {"indent", indent_filter},
-      {"int", [](const Value& v, const A&) { return number_filter(v, true); }},
+      {"int", [](const Value& v, const A& a) { return number_filter(v, a, true); }},
       {"items", items_filter},
       {"join", join_filter},
       {"last", [](const Value& v, const A&) { return end_item(v, true); }},
@@ -303,7 +362,7 @@ const std::map<std::string, Filter>& filters() {
       {"sort", sort_filter},
       {"string", [](const Value& v, const A&) { return Value(v.shown()); }},
       {"sum", sum_filter},
-      {"title", [](const Value& v, const A& a) { return method(v, "title", a); }},
+      {"title", title_filter},
       {"tojson", json_filter},
       {"trim", [](const Value& v, const A& a) { return method(v, "strip", a); }},
       {"unique", unique_filter},

@@ -17,11 +17,14 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-// Convert "\r\n" to "\n" and remove one line end at the end of the source, as Jinja does.
+// Convert "\r\n" and "\r" to "\n" and remove one line end at the end of the source, as Jinja does.
 std::string plain_lines(std::string_view source) {
   std::string text;
   for (std::size_t i = 0; i < source.size(); ++i)
-    if (source[i] != '\r' || i + 1 == source.size() || source[i + 1] != '\n') text += source[i];
+    if (source[i] != '\r')
+      text += source[i];
+    else if (i + 1 == source.size() || source[i + 1] != '\n')
+      text += '\n';
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

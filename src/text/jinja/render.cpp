@@ -236,12 +236,12 @@ class Renderer {
         out += evaluate(*statement.value).shown();
         return Flow::on;
       case Statement::Kind::assign:
-        assign(statement);
+        assign(statement, evaluate(*statement.value));
         return Flow::on;
       case Statement::Kind::assign_body: {
         std::string written;
         execute(statement.body, written);
-        set(scopes_.back(), statement.names[0], Value(std::move(written)));
+        assign(statement, Value(std::move(written)));
         return Flow::on;
       }
       case Statement::Kind::condition:
@@ -273,8 +273,7 @@ class Renderer {
     for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
   }
 
-  void assign(const Statement& statement) {
-    const Value value = evaluate(*statement.value);
+  void assign(const Statement& statement, const Value& value) {
     if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
     const Value space = look_up(statement.text);
     if (space.space() == nullptr || value.space() != nullptr)

@@ -51,7 +51,7 @@ struct Statement {
     text,         // text outside of tags: text
     output,       // {{ value }}
     assign,       // assignment: names = value, or text.names[0] = value for a member of a namespace
-    assign_body,  // assignment of the output of `body` to names[0]
+    assign_body,  // assignment of the output of `body`, to the same targets as for `assign`
     condition,    // if `value` is true, render `body`; otherwise, render `otherwise`
     // Render `body` for each item of `value` for which `condition` is true. If there is no such item, render
     // `otherwise`.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/utf8.h"
 #include "regard/error.h"
@@ -173,7 +174,10 @@ void Value::hold(const Value& part) {
 
 Value Value::from_json(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
+  // A larger integer is rounded to a floating-point number.
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  const bool fits = !json.is_number_unsigned() || json.get<std::uint64_t>() <= kLargest;
+  if (json.is_number_integer() && fits) return json.get<std::int64_t>();
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
   if (json.is_array()) {
