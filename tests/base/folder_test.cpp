@@ -28,5 +28,23 @@ TEST(AtomicFolder, AFolderCreatedMeanwhileIsTaken) {
   set_file_hook(nullptr);
 }
 
+// Another process may replace a folder after it was opened and before it is locked.
+int replace_before_lock(const char* step, const std::filesystem::path& path) {
+  if (std::strcmp(step, "lock") != 0) return 0;
+  std::filesystem::rename(path, path.string() + ".old");
+  std::filesystem::create_directory(path);
+  return 0;
+}
+
+TEST(FolderLock, AReplacedFolderIsNotLocked) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run", "checkpoint"}) std::filesystem::create_directory(folder / name);
+  set_file_hook(replace_before_lock);
+  EXPECT_REGARD_ERROR(FolderLock(folder / "run"), ErrorKind::io, "cannot lock the folder");
+  EXPECT_EQ(FolderLock::for_removal(folder / "checkpoint"), nullptr);
+  set_file_hook(nullptr);
+  EXPECT_NE(FolderLock::for_removal(folder / "checkpoint"), nullptr);
+}
+
 }  // namespace
 }  // namespace regard::testing
