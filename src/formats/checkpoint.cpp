@@ -267,8 +267,14 @@ std::optional<Checkpoint> RunFolder::best() const {
     if (best_called_by_latest() != called) return best();
     auto other = latest();
     if (!other) throw;
-    other->warning = std::string("the best checkpoint is unusable: ") + error.what() +
-                     "; using the checkpoint of step " + std::to_string(other->step);
+    std::string problems = error.what();
+    if (other->warning.empty())
+      problems += "; using the checkpoint of step " + std::to_string(other->step);
+    else if (other->warning.find(problems) != std::string::npos)  // the best is the latest
+      problems = other->warning;
+    else
+      problems += "; " + other->warning;
+    other->warning = "the best checkpoint is unusable: " + problems;
     return other;
   }
 }

@@ -376,8 +376,7 @@ TEST(RunFolder, IsSyncedIntoItsParents) {
 
 TEST(Checkpoint, EverythingIsSyncedBeforeItIsNamed) {
   const TemporaryFolder folder;
-  const auto path = prepared(folder, 0);
-  const RunFolder run = RunFolder::resume(path);
+  const RunFolder run = RunFolder::resume(prepared(folder, 0));
   std::vector<std::string> steps;
   recorded = &steps;
   set_file_hook(record);
