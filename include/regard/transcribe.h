@@ -79,8 +79,9 @@ class REGARD_API Transcriber {
   explicit Transcriber(const Model& model, const TranscribeOptions& options = {});
 
   // Transcribe a file, and call on_segment for each segment as soon as it is complete; an exception of
-  // on_segment stops the transcription and is rethrown. Throws io if the file cannot be read, bad_file if it
-  // is not a valid sound file, and numeric if the model's output is not finite.
+  // on_segment stops the transcription and is rethrown. on_segment must not call this Transcriber, because
+  // the call would wait for itself. Throws io if the file cannot be read, bad_file if it is not a valid sound
+  // file, and numeric if the model's output is not finite.
   Transcript transcribe(const std::filesystem::path& file,
                         const std::function<void(const TranscriptSegment&)>& on_segment = {}) const;
 

@@ -37,6 +37,11 @@ class GzipDecompressor : public Decompressor {
   Step step(std::span<const char> in, std::span<char> out) override {
     constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
     const std::size_t given = std::min(in.size(), kMost), available = std::min(out.size(), kMost);
+    // As gzip does, ignore zero bytes after a member: tapes and block devices add them as padding.
+    if (complete_ && !in.empty() && in.front() == '\0') {
+      const auto padding = std::find_if(in.begin(), in.end(), [](char byte) { return byte != '\0'; });
+      return {static_cast<std::size_t>(padding - in.begin()), 0};
+    }
     if (complete_ && given > 0) {  // another gzip member follows
       inflateReset(&stream_);
       complete_ = false;

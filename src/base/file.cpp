@@ -177,6 +177,8 @@ void rename_path(const std::filesystem::path& from, const std::filesystem::path&
 void sync_folder(const std::filesystem::path& folder) {
   before_step("sync folder", folder);
   const Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder that may be written but not read (mode -wx) cannot be synced. Its change has been made already.
+  if (file.number() < 0 && errno == EACCES) return;
   if (file.number() < 0) throw io_error(folder, "cannot open", errno);
   // Some file systems do not support syncing a folder and return EINVAL. Ignore this error.
   if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);

@@ -133,7 +133,8 @@ struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
 
-// Rename a path, or sync a folder. Both are steps of larger atomic changes and throw io.
+// Rename a path, or sync a folder. Both are steps of larger atomic changes and throw io. A
+// folder that may not be read is not synced.
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 

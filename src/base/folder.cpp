@@ -147,37 +147,55 @@ void remove_leftovers(const std::filesystem::path& folder) {
   if (error) throw io_error(folder, "cannot list", error.value());
 }
 
-FolderLock::FolderLock(const std::filesystem::path& folder)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) throw io_error(folder, "cannot open", errno);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  const int error = errno;
-  ::close(descriptor_);
-  if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock the folder", error);
+namespace {
+
+int open_folder(const std::filesystem::path& folder) {
+  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int require_folder(const std::filesystem::path& folder) {
+  const int descriptor = open_folder(folder);
+  if (descriptor < 0) throw io_error(folder, "cannot open", errno);
+  return descriptor;
+}
+
+// Return true if `folder` is still the opened folder. Another process may have removed or replaced the folder
+// between its opening and its locking.
+bool is_same_folder(int descriptor, const std::filesystem::path& folder) {
+  struct stat locked {
+  }, named{};
+  return ::fstat(descriptor, &locked) == 0 && ::stat(folder.c_str(), &named) == 0 &&
+         locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::filesystem::path& folder) : FolderLock(require_folder(folder)) {
+  before_step("lock", folder);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
+    if (!is_same_folder(descriptor_, folder)) throw io_error(folder, "cannot lock the folder", ENOENT);
+    return;
+  }
+  if (errno != EWOULDBLOCK) throw io_error(folder, "cannot lock the folder", errno);
   throw Error(ErrorKind::usage, "another process is writing to the folder" + lock_holder(folder),
               {folder.string(), -1, -1})
       .remedy("Wait until that process ends, stop it, or choose another folder");
 }
 
 std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = open_folder(folder);
   if (descriptor < 0) return nullptr;
   auto held = std::make_shared<FolderLock>(descriptor);
   // Refuse only if another process holds the lock: on a file system without locks, reading is allowed.
   if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
-  struct stat locked {
-  }, named{};
-  const bool still_there = ::fstat(descriptor, &locked) == 0 && ::stat(folder.c_str(), &named) == 0 &&
-                           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
-  return still_there ? held : nullptr;
+  return is_same_folder(descriptor, folder) ? held : nullptr;
 }
 
 std::unique_ptr<FolderLock> FolderLock::for_removal(const std::filesystem::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw io_error(folder, "cannot open", errno);
-  auto held = std::make_unique<FolderLock>(descriptor);
-  const bool is_read = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  return is_read ? nullptr : std::move(held);
+  auto held = std::make_unique<FolderLock>(require_folder(folder));
+  before_step("lock", folder);
+  const bool is_read = ::flock(held->descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_read || !is_same_folder(held->descriptor_, folder) ? nullptr : std::move(held);
 }
 
 // Search the lines of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".

@@ -40,13 +40,13 @@ void remove_leftovers(const std::filesystem::path& folder);
 class FolderLock {
  public:
   // Acquire a writer's lock. Throws usage if another process holds a lock, naming a writer's process if it is
-  // known; throws io if the folder cannot be opened or locked.
+  // known; throws io if the folder cannot be opened or locked, or has been replaced or removed.
   explicit FolderLock(const std::filesystem::path& folder);
   // Return a lock for a reader; null if the folder cannot be opened, is locked by a writer or for removal, or
   // has been replaced or removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
-  // Return a lock that allows the caller to remove the folder; null if another process holds a lock. Throws
-  // io if the folder cannot be opened.
+  // Return a lock that allows the caller to remove the folder; null if another process holds a lock or has
+  // replaced or removed the folder. Throws io if the folder cannot be opened.
   static std::unique_ptr<FolderLock> for_removal(const std::filesystem::path& folder);
   // Take ownership of the descriptor of a folder that is already locked.
   explicit FolderLock(int descriptor) noexcept : descriptor_(descriptor) {}

@@ -2,6 +2,7 @@
 // content have the kind bad_file and name the file, the key, the value found and the expected type.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -56,8 +57,8 @@ struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace json_detail
 
 // Convert `value` to T, which is bool, an integer type, float, double, std::string, Json, or a std::vector of
-// these. `key` names the value in messages. A number with a fraction or an exponent is not an integer, and an
-// integer out of the range of T is refused.
+// these. `key` names the value in messages. A number with a fraction or an exponent is not an integer, and a
+// number out of the range of T is refused.
 template <class T>
 T json_as(const Json& value, std::string_view key, const std::string& file) {
   namespace detail = json_detail;
@@ -80,7 +81,9 @@ T json_as(const Json& value, std::string_view key, const std::string& file) {
                                  std::to_string(Limits::max()));
     return static_cast<T>(number);
   } else if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(detail::to_double(value, key, file));
+    const auto number = static_cast<T>(detail::to_double(value, key, file));
+    if (!std::isfinite(number)) throw detail::out_of_range(key, file, value, "-3.4e38", "3.4e38");
+    return number;
   } else if constexpr (std::is_same_v<T, std::string>) {
     return detail::to_string(value, key, file);
   } else {

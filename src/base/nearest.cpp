@@ -42,7 +42,10 @@ std::string_view nearest(std::string_view name, std::span<const std::string> can
   int best_distance = std::max(2, static_cast<int>(wanted.size()) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::string other = folded(candidate);
-    int distance = edit_distance(wanted, other);
+    // The distance is at least the difference in length, so a very long name needs no comparison.
+    const std::size_t least = std::max(wanted.size(), other.size()) - std::min(wanted.size(), other.size());
+    const bool may_be_near = least < static_cast<std::size_t>(best_distance);
+    int distance = may_be_near ? edit_distance(wanted, other) : best_distance;
     // If one name is part of the other, it is probably an abbreviation, such as `layers` for
     // `encoder_layers`.
     const bool part = wanted.size() >= 3 && other.size() >= 3 &&

@@ -38,14 +38,16 @@ void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad
     int lines = 0;
     std::optional<Error> skipped;
     while (more && !skipped && lines < kLinesTogether && tokens < kTokensTogether) {
+      bool was_read = false;  // true if an error concerns the content of the line, or the file that it names
       try {
         if (lines > 0 && !reader.ready()) break;
         more = reader.next(line);
         if (!more) break;
+        was_read = true;
         take_line(reader, work, line, tokens);
         ++lines;
       } catch (const Error& error) {
-        if (error.place().line == reader.line_number() && bad_lines.skips(error)) {
+        if (was_read && bad_lines.skips(error)) {
           skipped = error;
           continue;
         }

@@ -119,9 +119,9 @@ bool TextReader::next(std::string& piece) {
   piece.clear();
   while (piece.empty()) {
     std::size_t end = 0;
+    bool whole = false;  // true if no file is open, or the current file has been read to its end
     while (end == 0) {
-      // true if no file is open, or the current file has been read to its end
-      const bool whole = !stream_ || !stream_->read(buffer_);
+      whole = !stream_ || !stream_->read(buffer_);
       if (!whole && at_start_ && buffer_.size() < kByteOrderMark.size()) continue;
       if (at_start_ && buffer_.starts_with(kByteOrderMark)) buffer_.erase(0, kByteOrderMark.size());
       at_start_ = false;
@@ -138,6 +138,7 @@ bool TextReader::next(std::string& piece) {
     const std::int64_t lines = std::count(piece.begin(), piece.end(), '\n');
     if (!utf8::valid(piece)) keep_valid_lines(piece);
     report_.records += std::count(piece.begin(), piece.end(), '\n');
+    if (whole && !piece.empty() && piece.back() != '\n') ++report_.records;  // a last line without a line end
     line_ += lines;
   }
   return true;

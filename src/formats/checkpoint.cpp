@@ -267,8 +267,14 @@ std::optional<Checkpoint> RunFolder::best() const {
     if (best_called_by_latest() != called) return best();
     auto other = latest();
     if (!other) throw;
-    other->warning = std::string("the best checkpoint is unusable: ") + error.what() +
-                     "; using the checkpoint of step " + std::to_string(other->step);
+    std::string problems = error.what();
+    if (other->warning.empty())
+      problems += "; using the checkpoint of step " + std::to_string(other->step);
+    else if (other->warning.find(problems) != std::string::npos)  // the best is the latest
+      problems = other->warning;
+    else
+      problems += "; " + other->warning;
+    other->warning = "the best checkpoint is unusable: " + problems;
     return other;
   }
 }
@@ -311,8 +317,9 @@ CheckpointWriter::~CheckpointWriter() {
   if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
 }
 
-void CheckpointWriter::check_name(const std::string& name) const {
-  if (!plain_name(name) || name == kManifest || files_.contains(name))
+void CheckpointWriter::check_name(const std::string& name, bool in_folder) const {
+  if (!plain_name(name) || name == kManifest || files_.contains(name) ||
+      (!in_folder && name.find('/') != std::string::npos))
     throw usage_error("invalid name of a checkpoint file")
         .found("\"" + name + "\"")
         .expected("an unused file name without a folder, other than " + std::string(kManifest));
@@ -320,12 +327,12 @@ void CheckpointWriter::check_name(const std::string& name) const {
 
 void CheckpointWriter::add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
                                    const std::map<std::string, std::string>& metadata) {
-  check_name(name);
+  check_name(name, false);
   files_[name] = write_safetensors(temporary_ / name, tensors, metadata);
 }
 
 void CheckpointWriter::add_text(const std::string& name, std::string_view text) {
-  check_name(name);
+  check_name(name, true);
   if (const auto parent = (temporary_ / name).parent_path(); !std::filesystem::exists(parent))
     make_folder(parent);
   write_file_atomically(temporary_ / name, text);

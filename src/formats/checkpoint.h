@@ -132,7 +132,8 @@ class CheckpointWriter {
   Checkpoint commit(CommitOptions options = {});
 
  private:
-  void check_name(const std::string& name) const;
+  // Throw usage for an invalid name. `in_folder`: the name may be FOLDER/NAME.
+  void check_name(const std::string& name, bool in_folder) const;
 
   const RunFolder& run_;
   std::int64_t step_;

@@ -34,9 +34,10 @@ bool known_global(const std::string& global) {
          storage_dtype(global) != nullptr;
 }
 
-// Limits on memory for malicious input. A pickle of 30,000 tensors is below both limits.
+// Limits on memory for malicious input. A pickle of 30,000 tensors is below all limits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
+constexpr std::size_t kMaxUses = std::size_t{1} << 22;  // number of instructions that recall an object
 // Limits on the parts that are copied into each tensor, because many tensors can refer to the same part.
 constexpr std::size_t kMaxDimensions = 64, kLongestKey = 256;
 
@@ -72,6 +73,7 @@ class Machine {
         number(8);
         return false;
       case '(':
+        if (marks_.size() == kMaxObjects) throw fault("it sets too many marks");
         marks_.push_back(stack_.size());
         return false;
       case 'q':  // BINPUT, LONG_BINPUT, MEMOIZE
@@ -272,6 +274,7 @@ class Machine {
   bool recall(std::uint64_t index) {
     const auto found = memo_.find(index);
     if (found == memo_.end()) throw fault("it uses an undefined object");
+    if (++uses_ > kMaxUses) throw fault("it uses stored objects too often");
     stack_.push_back(found->second);
     return false;
   }
@@ -350,26 +353,8 @@ class Machine {
       tensor.shape.push_back(static_cast<std::int64_t>(size_at(shape, i)));
       tensor.stride.push_back(static_cast<std::int64_t>(size_at(stride, i)));
     }
-    check_inside(tensor);
+    if (!is_inside_storage(tensor)) throw fault("a tensor extends beyond its storage");
     push(Kind::tensor).tensor = std::move(tensor);
-  }
-  // Check that the tensor has at most as many elements as its storage and ends inside the storage.
-  void check_inside(const StoredTensor& tensor) const {
-    std::uint64_t elements = 1, last = tensor.offset;
-    bool overflow = false, empty = false;
-    for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-      const auto extent = static_cast<std::uint64_t>(tensor.shape[i]);
-      empty = empty || extent == 0;
-      std::uint64_t step = 0;
-      overflow = overflow || __builtin_mul_overflow(elements, extent, &elements);
-      if (extent == 0) continue;
-      overflow = overflow ||
-                 __builtin_mul_overflow(extent - 1, static_cast<std::uint64_t>(tensor.stride[i]), &step) ||
-                 __builtin_add_overflow(last, step, &last);
-    }
-    const std::uint64_t available = tensor.storage->elements;
-    const bool inside = empty ? tensor.offset <= available : last < available && elements <= available;
-    if (overflow || !inside) throw fault("a tensor extends beyond its storage");
   }
   // Discard the state of an OrderedDict, which holds only version metadata of the modules.
   void build() {
@@ -383,7 +368,7 @@ class Machine {
   const std::string& name_;
   std::uint64_t first_byte_;
   std::deque<Object>& objects_;
-  std::size_t position_ = 0;
+  std::size_t position_ = 0, uses_ = 0;
   std::vector<Object*> stack_;
   std::vector<std::size_t> marks_;
   std::unordered_map<std::uint64_t, Object*> memo_;

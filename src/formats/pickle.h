@@ -13,23 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "formats/stored_tensor.h"
+
 namespace regard::formats::pickle {
 
 struct Object;
 using Ref = const Object*;  // pointer to an object that the Pickle owns
-
-// Contiguous elements that one or several tensors refer to.
-struct Storage {
-  std::string dtype;  // dtype name as in safetensors, such as "BF16"
-  std::string key;    // key that identifies the storage in the file
-  std::uint64_t elements = 0;
-};
-
-struct StoredTensor {
-  const Storage* storage = nullptr;
-  std::uint64_t offset = 0;                 // offset in the storage, in elements
-  std::vector<std::int64_t> shape, stride;  // sizes, and strides in elements
-};
 
 struct Object {
   enum class Kind {

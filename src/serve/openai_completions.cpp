@@ -79,10 +79,14 @@ class Completion {
                       "unsupported_parameter", "prompt");
     EventStream events(call_);
     try {
-      if (echo_)
+      // An error before the first piece still sets the status of the response, so do not begin it before.
+      const auto send_echo = [&] {
+        if (!echo_ || events.begun()) return;
         for (std::int64_t i = 0; i < results_; ++i) events.send(chunk(i, echoed_[0], nullptr, nullptr));
+      };
       std::vector<Offset> offsets(static_cast<std::size_t>(results_), start(*generations_[0]));
       const std::vector<GeneratedText> results = generations_[0]->run([&](const StreamedPiece& piece) {
+        send_echo();
         Json scores = nullptr;
         if (piece.choice != nullptr && !ends(piece.choice->token.token)) {
           scores = empty_scores();
@@ -91,6 +95,7 @@ class Completion {
         if (piece.text.empty() && scores.is_null()) return !call_.exchange->gone();
         return events.send(chunk(piece.index, piece.text, scores, nullptr));
       });
+      send_echo();
       for (std::size_t i = 0; i < results.size(); ++i)
         events.send(chunk(static_cast<std::int64_t>(i), "", nullptr, finish_reason(results[i].hypothesis)));
       if (call_.has("stream_options") && call_.body["stream_options"].value("include_usage", false)) {

@@ -100,6 +100,18 @@ std::size_t next_markup(const std::string& page, std::size_t at) {
   return std::min(at, page.size());
 }
 
+// Return the end of the tag that begins at `at`. As in the HTML standard, a ">" in a quoted value of an
+// attribute does not end the tag.
+std::size_t end_of_tag(const std::string& page, std::size_t at) {
+  char before = '\0';  // last character that is not white space
+  for (; at < page.size() && page[at] != '>'; ++at) {
+    if ((page[at] == '"' || page[at] == '\'') && before == '=') at = page.find(page[at], at + 1);
+    if (at == page.npos) return page.size();
+    if (std::string_view(" \t\r\n\f").find(page[at]) == std::string_view::npos) before = page[at];
+  }
+  return std::min(at + 1, page.size());
+}
+
 // Return the end of the markup that begins at `at`: a tag, comment, or complete script or style element.
 std::size_t end_of_markup(const std::string& page, std::size_t at) {
   const auto after = [&](const std::string& text, std::size_t from) {
@@ -107,8 +119,9 @@ std::size_t end_of_markup(const std::string& page, std::size_t at) {
     return found == page.npos ? page.size() : found + text.size();
   };
   if (page.compare(at, 4, "<!--") == 0) return after("-->", at + 4);
-  const std::size_t end = after(">", at);
   const std::string name = element_name(page, at + 1);
+  const std::size_t end =
+      name.starts_with('!') || name.starts_with('?') ? after(">", at) : end_of_tag(page, at);
   if (name != "script" && name != "style") return end;
   std::size_t close = page.find("</", end);
   while (close != page.npos && element_name(page, close + 2) != name) close = page.find("</", close + 2);

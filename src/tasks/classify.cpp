@@ -43,8 +43,9 @@ std::vector<std::string> labels_of(const Json& config, std::int64_t count, const
 Scores scores_of(const Json& config, std::int64_t count, const std::string& file) {
   const std::string type = optional_value<std::string>(config, "problem_type", file).value_or("");
   if (type == "regression") return Scores::plain;
-  if (type == "multi_label_classification" || count == 1) return Scores::sigmoid;
-  if (type.empty() || type == "single_label_classification") return Scores::softmax;
+  if (type == "multi_label_classification") return Scores::sigmoid;
+  if (type.empty() || type == "single_label_classification")
+    return count == 1 ? Scores::sigmoid : Scores::softmax;
   throw file_error(file, "the value of \"problem_type\" is unknown")
       .found("\"" + type + "\"")
       .expected("regression, single_label_classification or multi_label_classification");

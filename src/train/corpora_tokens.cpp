@@ -68,7 +68,8 @@ std::filesystem::path token_cache_folder(const RunConfig& config) {
 EncodedCorpora::EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores) {
   content_.stores.resize(stores);
   if (!wants_cache(config)) return;
-  key_ = {.content = content_of(config, tokenizers),
+  content_now_ = [&config, &tokenizers] { return content_of(config, tokenizers); };
+  key_ = {.content = content_now_(),
           .stores = stores,
           .vocabulary_size =
               std::max(tokenizers.source->vocabulary_size(), tokenizers.target->vocabulary_size())};
@@ -111,6 +112,11 @@ void EncodedCorpora::add_text(std::vector<std::string> text) {
 void EncodedCorpora::finish(const Json& about) {
   content_.about = about;
   if (!writer_) return;
+  // The ids of a file that has changed meanwhile must not be stored under the hash of its old content.
+  if (content_now_() != key_.content)
+    throw Error(ErrorKind::bad_file,
+                "a file of the training or validation data has changed while it was read")
+        .remedy("Start the run again when the files are complete");
   try {
     writer_->commit(about);
   } catch (const Error& error) {

@@ -2,7 +2,9 @@
 // cache is written once and then memory-mapped (data/token_cache.h).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +28,8 @@ class EncodedCorpora {
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
   // Move the complete cache to its final name. `about` is additional data to store in the cache; about()
-  // returns it. Throws io.
+  // returns it. Throws io, and bad_file if a file of the corpora has changed since the cache was begun. Call
+  // it before the end of the configuration and the tokenizers.
   void finish(const Json& about);
 
   // Return the token store with this index. Call this only after finish(), or if found() is true.
@@ -42,6 +45,7 @@ class EncodedCorpora {
 
   std::filesystem::path folder_;  // folder of the cache; empty if the ids are kept in memory
   data::TokenCacheKey key_;
+  std::function<std::uint64_t()> content_now_;  // computes key_.content again
   bool found_ = false, writes_ = false;
   std::unique_ptr<data::TokenCacheWriter> writer_;
   data::TokenCache content_;

@@ -2,6 +2,9 @@
 #include "base/folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -26,6 +29,44 @@ TEST(AtomicFolder, AFolderCreatedMeanwhileIsTaken) {
   set_file_hook(created_meanwhile);
   EXPECT_REGARD_ERROR(made.commit(), ErrorKind::usage, "exists");
   set_file_hook(nullptr);
+}
+
+// Another process may replace a folder after it was opened and before it is locked.
+int replace_before_lock(const char* step, const std::filesystem::path& path) {
+  if (std::strcmp(step, "lock") != 0) return 0;
+  std::filesystem::rename(path, path.string() + ".old");
+  std::filesystem::create_directory(path);
+  return 0;
+}
+
+TEST(FolderLock, AReplacedFolderIsNotLocked) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run", "checkpoint"}) std::filesystem::create_directory(folder / name);
+  set_file_hook(replace_before_lock);
+  EXPECT_REGARD_ERROR(FolderLock(folder / "run"), ErrorKind::io, "cannot lock the folder");
+  EXPECT_EQ(FolderLock::for_removal(folder / "checkpoint"), nullptr);
+  set_file_hook(nullptr);
+  EXPECT_NE(FolderLock::for_removal(folder / "checkpoint"), nullptr);
+}
+
+// Such a folder cannot be opened to sync it. Root may read any folder, so the test runs as another user.
+TEST(AtomicFile, WritesToAFolderThatItMayNotRead) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::chmod(folder.path().c_str(), 0333) != 0) ::_exit(3);
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(0);
+    try {
+      write_file_atomically(folder / "x", "new");
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
 }
 
 }  // namespace

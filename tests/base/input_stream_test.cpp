@@ -95,6 +95,16 @@ TEST_P(CompressedInput, TrailingBytesAreAnError) {
   EXPECT_REGARD_ERROR(read_decompressed(file("t", pack("one") + "rubbish")), ErrorKind::bad_file, "corrupt");
 }
 
+// As in gzip: zero bytes may follow a member.
+TEST_F(Input, ZeroBytesAfterAGzipMemberAreIgnored) {
+  const std::string packed = testing::gzip("one"), zeros(1 << 20, '\0');
+  if (packed.empty()) GTEST_SKIP() << "this build cannot read gzip";
+  EXPECT_EQ(read_decompressed(file("t", packed + zeros)), "one");
+  EXPECT_EQ(read_decompressed(file("t", packed + zeros + packed)), "oneone");
+  EXPECT_REGARD_ERROR(read_decompressed(file("t", packed + zeros + "rubbish")), ErrorKind::bad_file,
+                      "corrupt");
+}
+
 TEST_P(CompressedInput, LinesAreReadWithoutKeepingTheExpandedData) {
   // A small compressed file with 64 MiB of lines is read to the end.
   std::string block;

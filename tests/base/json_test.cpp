@@ -74,6 +74,13 @@ TEST(Json, ReadsLargeObjectsInLinearTime) {
   EXPECT_LT(watch.seconds(), 20.0);
 }
 
+TEST(Json, RefusesANumberOutOfTheRangeOfFloat) {
+  EXPECT_EQ(json_as<float>(Json(3.4e38), "score", "f.json"), 3.4e38f);
+  EXPECT_EQ(json_as<double>(Json(-1e39), "score", "f.json"), -1e39);
+  EXPECT_REGARD_ERROR(json_as<float>(Json(-1e39), "score", "f.json"), ErrorKind::bad_file,
+                      "\"score\" is out of range");
+}
+
 TEST(Json, RequireNamesKeyFoundAndExpected) {
   const Json value =
       parse(R"({"n": 1.0, "s": "x", "big": 4294967296, "minus": -1, "huge": 18446744073709551615,

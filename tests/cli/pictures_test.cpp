@@ -195,6 +195,18 @@ TEST(ClassifyCommand, ASkippedLineOfAListHasItsNumber) {
   }
 }
 
+TEST(ClassifyCommand, AnUnreadableImageOfAListIsSkipped) {
+  const TemporaryFolder place;
+  testing::write_file(place.path(), "bad.png", "\x89PNG\r\n\x1A\nrubbish");
+  const ProgramResult result =
+      run_program({"classify", golden("hf-tiny/vit-patch16").string(), "--json", "--skip-bad"}, place.path(),
+                  "bad.png\n" + picture("deep.png") + "\n");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_EQ(lines_of(result.out).size(), 2u) << result.out;
+  EXPECT_TRUE(parse_json(lines_of(result.out)[0], "stdout").contains("error"));
+  EXPECT_NE(result.err.find("bad.png"), std::string::npos) << result.err;
+}
+
 // An intervention changes the results of its own encoder only. At positions that do not exist, it changes
 // nothing.
 TEST(ClassifyCommand, InterventionsChangeEitherEncoder) {

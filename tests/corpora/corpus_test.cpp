@@ -179,6 +179,7 @@ TEST_F(Corpus, ATextWithoutLineEndsComesInPiecesOfWholeCharacters) {
   CorpusReport counts;
   EXPECT_TRUE(read_text({file("t.txt", text), file("e.txt", ""), file("u.txt", "end")}, Faulty::skip,
                         counts) == text + "end");
+  EXPECT_EQ(counts.records, 2) << "lines without line ends";
   EXPECT_REGARD_ERROR(read_text({file("t.txt", text + "\xE9")}, Faulty::refuse, counts), ErrorKind::bad_file,
                       "t.txt:1: the line is not UTF-8");
 }

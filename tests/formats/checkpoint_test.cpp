@@ -226,6 +226,7 @@ TEST(CheckpointWriter, RefusesWrongNamesAndLeavesNothingUncommitted) {
     writer.add_text("a", "");
     for (const char* name : {"a", "", "../x", "x/../y", "x/y/z", "x/.y", "/x", "x/", ".", "manifest.json"})
       EXPECT_REGARD_ERROR(writer.add_text(name, ""), ErrorKind::usage, "invalid name");
+    EXPECT_REGARD_ERROR(writer.add_tensors("x/y", {}), ErrorKind::usage, "invalid name");
   }
   EXPECT_TRUE(run.steps().empty());
   EXPECT_FALSE(has_leftovers(run.path()));
@@ -375,8 +376,7 @@ TEST(RunFolder, IsSyncedIntoItsParents) {
 
 TEST(Checkpoint, EverythingIsSyncedBeforeItIsNamed) {
   const TemporaryFolder folder;
-  const auto path = prepared(folder, 0);
-  const RunFolder run = RunFolder::resume(path);
+  const RunFolder run = RunFolder::resume(prepared(folder, 0));
   std::vector<std::string> steps;
   recorded = &steps;
   set_file_hook(record);

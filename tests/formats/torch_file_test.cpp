@@ -173,6 +173,11 @@ TEST(Pickle, LimitsItsMemory) {
   EXPECT_REGARD_ERROR(read_pickle(many + "e."), ErrorKind::bad_file, "too many objects");
   const std::string stored = "\x80\x04N" + std::string((1 << 19) + 1, '\x94') + ".";
   EXPECT_REGARD_ERROR(read_pickle(stored), ErrorKind::bad_file, "it stores too many objects");
+  EXPECT_REGARD_ERROR(read_pickle("\x80\x04" + std::string((1 << 19) + 1, '(')), ErrorKind::bad_file,
+                      "too many marks");
+  std::string used = "\x80\x04N\x94";
+  for (int i = 0; i <= 1 << 22; ++i) used.append("h\0", 2);
+  EXPECT_REGARD_ERROR(read_pickle(used), ErrorKind::bad_file, "too often");
 }
 
 // Return a pickle that contains one tensor. Its storage has four elements and the key `key`.

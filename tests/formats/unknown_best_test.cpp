@@ -30,5 +30,22 @@ TEST(RunFolder, AnUnknownBestIsReported) {
   EXPECT_NE(best.warning.find("using the checkpoint of step 2"), std::string::npos) << best.warning;
 }
 
+TEST(RunFolder, ADamagedBestAndADamagedLatestAreBothReported) {
+  const testing::TemporaryFolder folder;
+  const RunFolder run = RunFolder::create(folder / "run", "");
+  for (std::int64_t step = 1; step <= 3; ++step) save_with_best(run, step, step == 1 ? 1 : 2);
+  for (const int step : {2, 3}) {
+    CheckpointWriter writer(run, step);
+    writer.add_text("state.json", "{\"best_step\": 2}\n");
+    writer.add_text("model", "1");
+    writer.commit({false, 3});
+    write_file_atomically(run.checkpoint_folder(step) / "model", "2");
+  }
+  const Checkpoint other = *run.best();
+  EXPECT_EQ(other.step, 1);
+  for (const char* part : {"2/model", "3/model", "using the checkpoint of step 1"})
+    EXPECT_NE(other.warning.find(part), std::string::npos) << other.warning;
+}
+
 }  // namespace
 }  // namespace regard::formats

@@ -313,6 +313,11 @@ TEST(Html, KeepsMarkup) {
             (std::vector<std::string>{"<style-guide>", "a", "</style-guide>", "b", "<script>c</"}));
   EXPECT_EQ(html_parts("a < b<br>1<2<"), (std::vector<std::string>{"", "a < b", "<br>", "1<2<"}));
   EXPECT_EQ(html_parts("<<p>a</p>"), (std::vector<std::string>{"", "<", "<p>", "a", "</p>"}));
+  EXPECT_EQ(html_parts("<a title = \"1 > 0\" b='>'>c</a>"),
+            (std::vector<std::string>{"<a title = \"1 > 0\" b='>'>", "c", "</a>"}));
+  EXPECT_EQ(html_parts("<p a=it's>b<!DOCTYPE \">c"),
+            (std::vector<std::string>{"<p a=it's>", "b", "<!DOCTYPE \">", "c"}));
+  EXPECT_EQ(html_parts("<p a='>b"), (std::vector<std::string>{"<p a='>b"}));
   EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
   EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
 }

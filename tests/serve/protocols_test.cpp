@@ -57,6 +57,10 @@ TEST(OpenAi, AnErrorBeforeTheFirstEventHasItsStatus) {
   EXPECT_EQ(complete.status, 400);
   EXPECT_EQ(stream.status, 400);
   EXPECT_EQ(stream.body, complete.body);
+  request["echo"] = true;
+  const Reply echoed = server().post("/v1/completions", request);
+  EXPECT_EQ(echoed.status, 400);
+  EXPECT_EQ(echoed.body, complete.body);
 }
 
 TEST(OpenAi, ChatAnswersWithTheTemplate) {

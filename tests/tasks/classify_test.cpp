@@ -104,7 +104,9 @@ TEST(Classify, TheFolderSaysWhatScoresAre) {
   EXPECT_EQ(scores(R"({"problem_type": "regression"})", 1), Scores::plain);
   EXPECT_EQ(scores(R"({"problem_type": "multi_label_classification"})", 4), Scores::sigmoid);
   EXPECT_EQ(scores(R"({"problem_type": "single_label_classification"})", 4), Scores::softmax);
-  EXPECT_REGARD_ERROR(scores(R"({"problem_type": "guess"})", 4), ErrorKind::bad_file, "problem_type");
+  EXPECT_EQ(scores(R"({"problem_type": "single_label_classification"})", 1), Scores::sigmoid);
+  for (const int count : {1, 4})
+    EXPECT_REGARD_ERROR(scores(R"({"problem_type": "guess"})", count), ErrorKind::bad_file, "problem_type");
 }
 
 TEST(Classify, LabelsThatDoNotFitAreRefused) {

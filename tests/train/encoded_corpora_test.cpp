@@ -73,6 +73,20 @@ TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cache), {}), 2) << "one for each key";
 }
 
+TEST_F(EncodedCorporaTest, AFileThatChangesIsNotCached) {
+  write_numbered_pairs(5);
+  RunConfig config = translation();
+  config.data.valid.clear();
+  config.output.folder = (folder_ / "runs/one").string();
+  load(config);
+  config.data.cache = "always";
+  EncodedCorpora corpora(config, tokenizers_, 2);
+  ASSERT_FALSE(corpora.found());
+  write_numbered_pairs(6);
+  EXPECT_REGARD_ERROR(corpora.finish({}), ErrorKind::bad_file, "has changed");
+  EXPECT_FALSE(EncodedCorpora(config, tokenizers_, 2).found());
+}
+
 TEST_F(EncodedCorporaTest, TextFromTheCacheEqualsThatOfTheFile) {
   RunConfig config = language_model("aüaüaüaüaüaüzzzz");
   config.output.folder = (folder_ / "run").string();

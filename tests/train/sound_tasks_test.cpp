@@ -271,6 +271,11 @@ channels = 8)",
   const ProgramResult evaluated = run_program({"evaluate", "run", "valid.tsv"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_NE(evaluated.out.find("CER"), std::string::npos) << evaluated.out;
+  const ProgramResult from = train({"--set", "model.from=run", "--set", "output.folder=from", "--set",
+                                    "training.label_smoothing=0.1", "--set", "validation.beam=2"});
+  ASSERT_EQ(from.exit_code, 0) << from.err;
+  for (const char* key : {"'training.label_smoothing' has no effect", "'validation.beam' has no effect"})
+    EXPECT_NE((from.out + from.err).find(key), std::string::npos) << from.out << from.err;
   expect_weighted_tables({"training.max_steps=4"});
 }
 

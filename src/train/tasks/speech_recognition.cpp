@@ -99,6 +99,7 @@ class SpeechRecognition : public Task {
   double loss_of_validation(Network& model, const PassResources& resources,
                             std::vector<std::string>& outputs) const;
   std::vector<std::string> transcripts(Network& model, const PassResources& resources) const;
+  void note_unused_keys();
 
   SoundSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   SoundInput input_;
@@ -136,10 +137,24 @@ void SpeechRecognition::read() {
   }
 }
 
+// Report keys that a CTC model of model.from does not use. unused_keys.cpp does not know the model's family.
+void SpeechRecognition::note_unused_keys() {
+  const ValidationConfig defaults;
+  const std::pair<const char*, bool> keys[] = {
+      {"training.label_smoothing", config_.training.label_smoothing > 0},
+      {"validation.beam", config_.validation.beam != defaults.beam},
+      {"validation.length_penalty", config_.validation.length_penalty != defaults.length_penalty}};
+  for (const auto& [key, is_set] : keys)
+    if (is_set) notes_.push_back(fmt::format("'{}' has no effect: the model has a CTC head", key));
+}
+
 // If a wav2vec 2.0 folder has no vocab.json, the model gets a new head for the characters of the training
 // texts.
 std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolder& folder) {
-  if (ctc_ != nullptr) refuse_feature_masks(config_.sound);
+  if (ctc_ != nullptr) {
+    refuse_feature_masks(config_.sound);
+    note_unused_keys();
+  }
   std::unique_ptr<Network> model;
   const bool has_head = ctc_ == nullptr || std::filesystem::exists(folder.path / "vocab.json");
   if (has_head) {
