@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draw the charts of docs/why-attention.md from recipes/claims/results.json: tools/draw_claims.py writes
-docs/images/claims-*.svg."""
+"""Draw the charts of docs/why-attention.md from results.json and results-long.json in recipes/claims:
+tools/draw_claims.py writes docs/images/claims-*.svg."""
 import json, math, pathlib, statistics
 from xml.sax.saxutils import escape
 
@@ -92,3 +92,11 @@ for row in results["copy"]:
     if row["fillers"]:  # the axis is logarithmic
         copies.setdefault(labels[row["network"]], []).append((row["fillers"], 100 * mean(row["right"])))
 chart("copy", "Four words copied without a mistake, by distance", "words after them", "texts, %", copies, y_range=(0, 100))
+
+long = json.loads((ROOT / "recipes/claims/results-long.json").read_text(encoding="utf-8"))
+labels = {"transformer": "Transformer", "attention": "with attention", "none": "no attention"}
+translation = {}
+for row in long["translation_by_length"]:
+    translation.setdefault(labels[row["network"]], []).append((round(row["words"]), row["bleu"]))
+chart("translation", "BLEU of translations by length of the source", "words of the source", "BLEU", translation,
+      y_range=(0, 10 * math.ceil(max(row["bleu"] for row in long["translation_by_length"]) / 10)))

@@ -133,6 +133,25 @@ TEST(Claims, ThePageShowsCosts) {
   for (const Json& error : results["fully_connected_error"]) expect_shown(error.get<std::string>());
 }
 
+TEST(Claims, ThePageShowsTranslationsByLength) {
+  const Json results = read_json((source_folder() / "recipes/claims/results-long.json").string());
+  expect_shown(results.at("machine").get<std::string>());
+  std::map<std::string, std::string> scores;
+  std::string words = "|";
+  for (const Json& row : results.at("translation_by_length")) {
+    const auto network = row["network"].get<std::string>();
+    scores[network] += fmt::format(" {:.1f} |", row["bleu"].get<double>());
+    if (network == "none") words += fmt::format(" {:.0f} words |", row["words"].get<double>());
+  }
+  expect_shown(words);
+  ASSERT_EQ(scores.size(), 3U);
+  for (const Json& row : results.at("training")) {
+    const std::string& row_scores = scores.at(row["network"].get<std::string>());
+    expect_shown(fmt::format("| {} | {:.0f} s |{}", row["weights"].get<int>(), row["seconds"].get<double>(),
+                             row_scores));
+  }
+}
+
 // Return `rows` texts of three random words from a vocabulary of eight. The label of a text is its first
 // word.
 std::string first_words(int rows, unsigned seed) {
