@@ -81,7 +81,7 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   for (IdBuffer* const buffer : {&workspace->ids, &workspace->items})
     if (buffer->capacity() > kKept) *buffer = IdBuffer();
   if (workspace->tokens.capacity() > kKept) workspace->tokens = std::vector<Token>();
-  if (workspace->normalized.capacity() > kKept) workspace->normalized = std::string();
+  if (workspace->normalized.capacity() > kKept) std::string().swap(workspace->normalized);
   for (std::size_t i = 0; i < most_idle_; ++i) {
     Workspace* nobody = nullptr;
     if (idle_[(own_place() + i) % most_idle_].compare_exchange_strong(nobody, workspace.get())) {
@@ -114,7 +114,7 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
     encode_plain(text, match_special, work);
   }
   // Free buffers that only an unusually large text needs.
-  if (work.normalized.capacity() > kKept) work.normalized = std::string();
+  if (work.normalized.capacity() > kKept) std::string().swap(work.normalized);
   if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
 }
 

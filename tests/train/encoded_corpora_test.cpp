@@ -74,15 +74,16 @@ TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
 }
 
 TEST_F(EncodedCorporaTest, AFileThatChangesIsNotCached) {
-  write_numbered_pairs(5);
+  write_numbered_pairs(500);
   RunConfig config = translation();
   config.data.valid.clear();
+  config.data.valid_fraction = 0.2;
   config.output.folder = (folder_ / "runs/one").string();
   load(config);
   config.data.cache = "always";
   EncodedCorpora corpora(config, tokenizers_, 2);
   ASSERT_FALSE(corpora.found());
-  write_numbered_pairs(6);
+  write_numbered_pairs(501);
   EXPECT_REGARD_ERROR(corpora.finish({}), ErrorKind::bad_file, "has changed");
   EXPECT_FALSE(EncodedCorpora(config, tokenizers_, 2).found());
 }
