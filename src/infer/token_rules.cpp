@@ -133,7 +133,7 @@ void keep_time(std::span<float> scores, const TimestampRules& rules, Ids generat
   const auto latest = std::find_if(generated.rbegin(), generated.rend(),
                                    [&](std::int32_t token) { return token >= rules.first; });
   if (latest != generated.rend()) {
-    const auto allowed = static_cast<std::size_t>(*latest - rules.first + (last && !before ? 0 : 1));
+    const auto allowed = static_cast<std::size_t>(*latest - rules.first) + (last && !before ? 0 : 1);
     const auto past = times.first(std::min(allowed, times.size()));
     std::fill(past.begin(), past.end(), kNever);
   }

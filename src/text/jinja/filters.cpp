@@ -125,11 +125,11 @@ Value dictsort_filter(const Value& subject, const Arguments& arguments) {
         .found("by=" + by)
         .expected("key or value");
   Dict entries = *subject.dict();
-  const auto key = [&](const auto& entry) {
+  const auto sort_key = [&](const auto& entry) {
     return compared(by == "key" ? Value(entry.first) : entry.second, exact);
   };
   std::stable_sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) {
-    return reverse ? less(key(b), key(a)) : less(key(a), key(b));
+    return reverse ? less(sort_key(b), sort_key(a)) : less(sort_key(a), sort_key(b));
   });
   List pairs;
   for (const auto& [key, value] : entries) pairs.push_back(List{Value(key), value});
