@@ -224,10 +224,10 @@ REGARD_API Model load(const std::filesystem::path& path, const Progress& progres
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},
                       Precision precision = Precision::f32);
 
-// Convert the model in folder `from` to int8 weights and write it to the new folder `to`. The weights then
-// have about a quarter of the size of f32 weights. load() and all other functions with a folder argument
-// accept `to` and compute with int8 (docs/quantization.md). Throws as load() does; usage if `to` exists,
-// numeric if weights are not finite.
+// Convert the weights of the model in folder `from` to int8, and write the model to the new folder `to`. int8
+// weights need about a quarter of the memory of f32 weights. load() and the other functions that take a model
+// folder accept `to`; they then compute with int8 (docs/quantization.md). Throws as load() does; usage if
+// `to` exists, numeric if weights are not finite.
 REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

@@ -16,9 +16,9 @@ struct PatchWeights {
   std::vector<float> weights;  // [patch rows × patch columns], row-major; sum at most 1
 };
 
-// Return the attention weights of one head over the patches. Cross-attention has one entry for each generated
-// token. Encoder self-attention has one entry: the row of the class token (the first special token) or, if
-// there are no special tokens, the mean over all queries.
+// Return how much one head attends to each patch. For cross-attention, the result has one entry for each
+// generated token. For self-attention of the encoder, it has one entry: the weights of the class token (the
+// first special token) or, without special tokens, the mean over all query tokens.
 std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const InputSpec& spec);
 
 // Return the attention rollout of view.maps over the patches: the row of the class token or, if there are no

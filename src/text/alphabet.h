@@ -16,8 +16,8 @@ struct AlphabetLimits {
   std::string always;     // characters that are kept regardless of the text
 };
 
-// Return the characters sorted by code point. If a limit excludes some characters of equal frequency, the
-// smaller code points are kept. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in `always`.
+// Return the characters, sorted by code point. Of characters with equal frequency, a limit excludes those
+// with larger code points. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in `always`.
 std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const AlphabetLimits& limits);
 
 std::string text_of(char32_t c);

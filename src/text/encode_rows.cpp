@@ -11,8 +11,8 @@ namespace regard::text {
 namespace {
 
 constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // target size of a task's text, in bytes
-// number of tasks per thread and round; the number is small, so that the ids stay in the thread's CPU cache
-// until they are copied
+// Number of tasks per thread in one round. It is small, so that the token ids of a round are still in the CPU
+// cache when they are copied.
 constexpr std::size_t kTasksATime = 32;
 
 // A range of texts. Their ids are at [begin, begin + count) in the thread's buffer and start at index `place`

@@ -100,8 +100,8 @@ class BatchSource {
 // Throws usage if an epoch over `sources` contains less than one example on average. An empty list is valid.
 void require_examples(std::span<const data::WeightedSource> sources);
 
-// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty
-// or if require_examples() throws.
+// Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty,
+// or if the sources in `options` give an epoch less than one pair on average.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 

@@ -1,5 +1,5 @@
-// Public task classes: results equal the golden results of transformers' pipelines, and invalid arguments
-// throw.
+// The public task classes give the golden results of transformers' pipelines. They throw for invalid
+// arguments.
 #include "regard/tasks.h"
 
 #include <gtest/gtest.h>

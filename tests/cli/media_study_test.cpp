@@ -50,7 +50,7 @@ class MediaStudyProgram : public ::testing::Test {
   void expect_bad_data(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
     expect_error(arguments, parts, 3);
   }
-  // Return the loss of the whole model, which is part of the title of a table of heads.
+  // Return the loss of the model without ablation. The title of a table of heads contains it.
   static double loss_of(const Json& heads) {
     const std::string title = heads["title"];
     return std::stod(title.substr(title.find("predictions, ") + 13));
