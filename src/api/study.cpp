@@ -4,6 +4,7 @@
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "inspect/study_views.h"
 
 namespace regard {
@@ -87,7 +88,7 @@ std::string format(const Study& study, std::string_view format, std::size_t most
   if (format == "text") return table.text(most_rows);
   if (format == "csv") return table.csv();
   if (format == "svg") return table.svg();
-  if (format == "json") return table.json().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (format == "json") return json_text(table.json()) + "\n";
   throw usage_error("unknown format of a study")
       .found("'" + std::string(format) + "'")
       .expected("text, csv, json or svg");

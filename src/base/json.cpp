@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/json_text.h"
 
 namespace regard::base {
 namespace {
@@ -212,7 +213,7 @@ std::string describe(const Json& value) {
     case Json::value_t::array:
       return "an array";
     case Json::value_t::string: {
-      const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+      const std::string text = json_text(value);
       if (text.size() > kLongest) return "a string of " + std::to_string(text.size()) + " bytes";
       return "the string " + text;
     }

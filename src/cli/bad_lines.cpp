@@ -1,6 +1,7 @@
 #include "cli/bad_lines.h"
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "cli/output.h"
 
 namespace regard::cli {
@@ -31,8 +32,7 @@ void BadLines::report(bool quiet) const {
 
 std::string skipped_result(bool json, std::int64_t line, const Error& error) {
   if (!json) return "\n";
-  return Json{{"line", line}, {"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return json_text(Json{{"line", line}, {"error", error.what()}}) + "\n";
 }
 
 }  // namespace regard::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cli/adapter.h"
 #include "cli/decoding_options.h"
 #include "cli/output.h"
@@ -91,7 +92,7 @@ class CaptionVerb {
       for (const infer::Hypothesis& one : captions)
         json["hypotheses"].push_back(
             infer::hypothesis_json(loaded_, one, text_of(one), request_.log_probabilities));
-      output_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      output_.write(json_text(json) + "\n");
     } else if (search_.n_best == 1) {
       output_.write((captions.empty() ? "" : on_one_line(text_of(captions[0]))) + "\n");
     } else {

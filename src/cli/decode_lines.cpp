@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/plain_text.h"
 #include "cli/adapter.h"
@@ -174,7 +175,7 @@ class LineDecoder : public infer::Listener {
     if (line.skipped)
       output_.write(skipped_result(json_, static_cast<std::int64_t>(index) + 1, *line.skipped));
     else if (json_)
-      output_.write(to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      output_.write(json_text(to_json(index, line)) + "\n");
     else if (line.parts.empty())
       output_.write("\n");
     else if (search_.n_best == 1)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/printable.h"
 #include "base/toml.h"
@@ -127,7 +128,7 @@ Json describe_file(const fs::path& path) {
 
 std::string value_text(const Json& value) {
   if (value.is_string()) return printable(value.get<std::string>(), 200);
-  return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
+  return printable(json_text(value), 200);
 }
 
 std::string shape_text(const Json& shape) {

@@ -1,6 +1,7 @@
 // regard evaluate: compute metrics of one model, or compare two, on given data.
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "cli/adapter.h"
 #include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
@@ -218,7 +219,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
     if (globals.json) {
       Json json = to_json(result);
       if (options.bootstrap > 0) json["intervals"] = intervals;
-      print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+      print_result("{}\n", json_text(json));
       return;
     }
     for (const std::string& line : result.lines) print_result("{}\n", line);
@@ -250,7 +251,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
                                 bootstrap ? "paired bootstrap" : "approximate randomization",
                                 options.rows};
   if (globals.json)
-    print_result("{}\n", to_json(output).dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_result("{}\n", json_text(to_json(output)));
   else
     print_text(output);
 }

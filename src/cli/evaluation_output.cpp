@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 
@@ -18,7 +19,7 @@ Json number(double value) {
 std::string plain(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return on_one_line(value.get<std::string>());
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(value);
 }
 
 std::string without_tabs(const std::string& text) {
@@ -57,7 +58,7 @@ void write_rows(const std::string& path, const evaluate::Evaluation& evaluation)
       Json json = row_json(row);
       json["output"] = row.output;
       if (!evaluation.row_score.empty()) json[evaluation.row_score] = number(row.score);
-      lines += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+      lines += json_text(json);
     } else if (tsv) {
       lines +=
           fmt::format("{}:{}\t{}\t{}\t{}", row.place.file, row.place.line, without_tabs(plain(row.input)),

@@ -2,6 +2,7 @@
 // conversation is streamed, except with --json or several results.
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/decode_lines.h"
@@ -104,7 +105,7 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (list.empty() && globals.json) return;
   if (globals.json) {
     const Json json{{"output", list[0]["text"]}, {"score", list[0]["score"]}, {"hypotheses", list}};
-    output.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    output.write(json_text(json) + "\n");
   }
   if (stop_signal() == 0) output.finish();
 }

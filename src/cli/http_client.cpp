@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/plain_text.h"
 #include "base/printable.h"
 #include "cli/output.h"
@@ -267,7 +268,7 @@ void HttpClient::print_warnings() const {
 }
 
 Json HttpClient::post(const std::string& path, const Json& body) {
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(body);
   std::string request =
       "POST " + base_ + path +
       " HTTP/1.1\r\nHost: " + (host_.find(':') == host_.npos ? host_ : "[" + host_ + "]") + ":" + port_ +

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_text.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -38,8 +39,7 @@ void add_info(CLI::App& app, Globals& globals) {
   verb->callback([path, &globals] {
     if (path->empty()) return show_machine(globals);
     const Json description = describe_path(*path);
-    print_result("{}", globals.json ? description.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
-                                    : description_text(description));
+    print_result("{}", globals.json ? json_text(description) + "\n" : description_text(description));
   });
 }
 

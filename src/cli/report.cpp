@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/verb.h"
@@ -39,7 +40,7 @@ void write_report(const ReportOptions& options, Globals& globals) {
   const std::vector<report::RunHistory> runs = read_runs(options.runs);
   const Json data = report::report_data(runs);
   if (globals.json) {
-    print_result("{}\n", data.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_result("{}\n", json_text(data));
     return;
   }
   std::string path = options.output;

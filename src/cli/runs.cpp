@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -73,7 +74,7 @@ void list_runs(const std::string& folder, const Globals& globals) {
   for (const std::filesystem::path& path : train::find_runs(folder)) {
     const train::RunSummary run = train::summarize_run(path);
     if (globals.json)
-      print_result("{}\n", as_json(run).dump(-1, ' ', false, Json::error_handler_t::replace));
+      print_result("{}\n", json_text(as_json(run)));
     else
       rows.push_back(row_of(run));
   }
@@ -98,8 +99,8 @@ void prune(const PruneOptions& options, const Globals& globals) {
     const std::uint64_t after = train::summarize_run(path).bytes;
     const std::uint64_t freed = before - std::min(before, after);
     if (globals.json)
-      print_result("{}\n", Json{{"run", path}, {"before", steps}, {"kept", kept}, {"freed", freed}}.dump(
-                               -1, ' ', false, Json::error_handler_t::replace));
+      print_result("{}\n",
+                   json_text(Json{{"run", path}, {"before", steps}, {"kept", kept}, {"freed", freed}}));
     else
       print_result("{}: removed {} of {} checkpoints, {}; kept {}\n", path, steps.size() - kept.size(),
                    steps.size(), size_text(freed), fmt::join(kept, ", "));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/plain_text.h"
 #include "cli/bad_lines.h"
@@ -19,10 +20,6 @@ namespace {
 
 // Limits of one request. The server decodes its texts together.
 constexpr std::size_t kLines = 32, kTexts = 256, kBytes = std::size_t{1} << 18;
-
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 void write_scored(ResultOutput& output, std::int64_t index, const Json& hypotheses) {
   for (const Json& one : hypotheses)
@@ -171,7 +168,7 @@ class ServerLines {
       }
       output_.write(skipped_result(json_, line.number, *line.error));
     } else if (json_) {
-      output_.write(dumped(to_json(line)) + "\n");
+      output_.write(json_text(to_json(line)) + "\n");
     } else if (line.parts.empty()) {
       output_.write("\n");
     } else if (n_best_ > 1) {
@@ -268,9 +265,9 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   if (list.empty())
     throw input_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
   if (globals.json)
-    output.write(
-        dumped({{"output", list[0].at("text")}, {"score", list[0].at("score")}, {"hypotheses", list}}) +
-        "\n");
+    output.write(json_text(Json{
+                     {"output", list[0].at("text")}, {"score", list[0].at("score")}, {"hypotheses", list}}) +
+                 "\n");
   else if (request.value("n_best", 1) > 1)
     write_scored(output, 0, list);
   else

@@ -4,6 +4,7 @@
 
 #include "api/media_reader.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/progress.h"
 #include "base/require_writable.h"
 #include "cli/adapter.h"
@@ -77,7 +78,7 @@ void study(const inspect::StudyRequest& request, const StudyOptions& options, Gl
   if (!options.csv.empty()) write_whole_result(options.csv, table.csv(), globals.quiet);
   if (!options.svg.empty()) write_whole_result(options.svg, table.svg(), globals.quiet);
   if (globals.json)
-    print_result("{}\n", table.json().dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_result("{}\n", json_text(table.json()));
   else if (options.csv.empty() && options.svg.empty())
     print_result("{}", table.text(options.rows));
 }

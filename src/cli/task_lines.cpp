@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/placed.h"
 #include "cli/output.h"
@@ -89,8 +90,7 @@ void ResultLine::scored(const std::string& text, double score) {
 }
 
 void ResultLine::print(bool as_json) const {
-  print_result("{}\n",
-               as_json ? json_.dump(-1, ' ', false, Json::error_handler_t::replace) : on_one_line(text_));
+  print_result("{}\n", as_json ? json_text(json_) : on_one_line(text_));
 }
 
 }  // namespace regard::cli

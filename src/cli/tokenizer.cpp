@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/parse_number.h"
 #include "base/progress.h"
@@ -38,7 +39,7 @@ struct TokenizerOptions {
 };
 
 std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json) + "\n";
 }
 
 Json pairs(const std::vector<text::Offsets>& offsets) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/progress.h"
 #include "cli/corpus_progress.h"
 #include "cli/number_checks.h"
@@ -65,11 +66,10 @@ void run(Globals& globals, const TokenizerTrainOptions& options) {
   const auto tokenizer = train(globals, options, skipped);
   tokenizer->save(options.output);
   if (globals.json) {
-    print_result("{}\n", Json{{"file", options.output},
-                              {"vocabulary_size", tokenizer->vocabulary_size()},
-                              {"skipped_lines", skipped.count},
-                              {"seconds", watch.seconds()}}
-                             .dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_result("{}\n", json_text(Json{{"file", options.output},
+                                        {"vocabulary_size", tokenizer->vocabulary_size()},
+                                        {"skipped_lines", skipped.count},
+                                        {"seconds", watch.seconds()}}));
   } else if (!globals.quiet) {
     report(options, *tokenizer, skipped, watch.seconds());
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -223,7 +224,7 @@ void add_vectors_file(CLI::App& verb, VectorsFile& file) {
 }
 
 void print_json(const Json& json) {
-  print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print_result("{}\n", json_text(json));
 }
 
 void add_vectors(CLI::App& app, Globals& globals) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_text.h"
 #include "inspect/capture_parts.h"
 #include "inspect/head_pattern.h"
 #include "inspect/intervention.h"
@@ -297,9 +298,7 @@ bool whole_side(const std::string& point) {
 }  // namespace
 
 std::string to_json(const View& view, Precision precision) {
-  return Writer(view, precision, kMostWeights, ranked_maps(view))
-      .make()
-      .dump(-1, ' ', false, FloatJson::error_handler_t::replace);
+  return json_text(Writer(view, precision, kMostWeights, ranked_maps(view)).make());
 }
 
 void limit_values(View& view, std::size_t numbers) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/parse_number.h"
 #include "base/plain_text.h"
@@ -328,7 +329,7 @@ Intervention Intervention::parse(std::string_view text) {
 }
 
 Intervention Intervention::of(const Json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(json);
   if (!json.is_object()) throw wrong(text, "expected an object");
   std::string action, at;
   Fields fields;

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/line_reader.h"
 #include "regard/error.h"
 
@@ -39,7 +40,7 @@ void SweepState::open(const fs::path& path, const SweepSettings& settings) {
   if (path.empty()) return;
   Json values = Json::object();
   for (const auto& [name, value] : settings) values[name] = value;
-  const std::string first = Json{{"sweep", values}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string first = json_text(Json{{"sweep", values}});
   std::error_code error;
   if (fs::exists(path, error)) {
     if (!fs::is_regular_file(path, error))

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "inspect/svg.h"
 #include "inspect/word_context.h"
 
@@ -93,7 +94,7 @@ std::string context_json(const WordContext& context, bool vectors) {
   json["layers"] = Json::array();
   for (const ContextLayer& layer : context.layers)
     json["layers"].push_back(layer_json(context, layer, vectors));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::string context_svg(const WordContext& context) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/json_text.h"
 #include "base/script_json.h"
 #include "report/page_parts.h"
 
@@ -101,7 +102,7 @@ std::string report_page(const Json& data) {
   out += "</style>\n</head>\n";
   out += kBody;
   out += "<script type=\"application/json\" id=\"data\">";
-  out += script_json(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  out += script_json(json_text(data));
   out += "</script>\n<script>\n";
   out += kChartScript;
   out += kPageScript;

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "regard/error.h"
 
 namespace regard::serve {
@@ -56,7 +57,7 @@ void AccessLog::write(const AccessEntry& entry) {
                   {"model", entry.model},
                   {"prompt_tokens", entry.prompt_tokens},
                   {"completion_tokens", entry.completion_tokens}};
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string line = json_text(json) + "\n";
   const std::lock_guard lock(guard_);
   std::fwrite(line.data(), 1, line.size(), stream_);
   std::fflush(stream_);

@@ -30,10 +30,6 @@ Json text_or_null(const std::string& text) {
 
 }  // namespace
 
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void Call::reply(Json json, int status) {
   if (json.is_object() && edits && !json.contains("warnings"))
     if (const auto warnings = edits->pass()->warnings(); !warnings.empty())

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "serve/form.h"
 #include "serve/http.h"
 #include "serve/http_error.h"
@@ -97,9 +98,6 @@ std::string_view path_parameter(std::string_view path);
 
 // Return the texts in `value`, which is a text or a list of texts.
 std::vector<std::string> texts_of(const Json& value);
-
-// Return JSON as text in UTF-8.
-std::string json_text(const Json& json);
 
 // Return a route for the method GET or POST. `rest` contains the members other than the given ones.
 Route get_route(Protocol protocol, const char* path, const char* summary, void (*handle)(Call&),

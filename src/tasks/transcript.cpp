@@ -6,16 +6,11 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/plain_text.h"
 
 namespace regard::tasks {
 namespace {
-
-// Return JSON in which the Unicode replacement character replaces bytes that are not UTF-8. A name of a file
-// and the texts of a transcript that the caller made may contain such bytes.
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 constexpr std::pair<const char*, TranscriptFormat> kFormats[] = {{"text", TranscriptFormat::text},
                                                                  {"srt", TranscriptFormat::srt},
@@ -113,7 +108,7 @@ std::string TranscriptWriter::segment_json(const TranscriptSegment& segment) {
            {"no_speech_prob", rounded(segment.no_speech)}};
   for (const TranscriptWord& word : segment.words)
     one["words"].push_back({{"word", word.text}, {"start", rounded(word.start)}, {"end", rounded(word.end)}});
-  return dumped(one);
+  return json_text(one);
 }
 
 std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
@@ -137,7 +132,7 @@ std::string TranscriptWriter::end(const Transcript& transcript) const {
   if (format_ != TranscriptFormat::json) return "";
   Json head{{"file", file_}, {"duration", rounded(transcript.duration)}, {"text", text_}};
   if (!transcript.language.empty()) head["language"] = transcript.language;
-  std::string all = dumped(head);
+  std::string all = json_text(head);
   all.pop_back();
   return all + ",\"segments\":[" + json_ + "]}\n";
 }

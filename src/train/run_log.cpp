@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "base/json_text.h"
 #include "base/wall_clock.h"
 
 namespace regard::train {
@@ -34,7 +35,7 @@ RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step, const 
 void RunLog::write(Json line) {
   line["time"] = utc_time();
   if (events_) events_->write(line);
-  file_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  file_.write(json_text(line) + "\n");
 }
 
 }  // namespace regard::train

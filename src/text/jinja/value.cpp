@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/work.h"
@@ -105,7 +106,7 @@ class JsonWriter {
  private:
   void write_text(const std::string& text) {
     charge(text.size());
-    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += json_text(Json(text));
   }
   void line(int depth) {
     if (indent_ < 0) return;
