@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
 
 #include "base/file.h"
+#include "base/parse_number.h"
 #include "text/base64.h"
 #include "text/byte_letters.h"
 #include "text/merge.h"
@@ -51,11 +51,9 @@ Vocabulary read_ranks(const std::string& file) {
     ++number;
     if (line.empty()) continue;
     const std::size_t space = line.find(' ');
-    std::int32_t rank = -1;
+    const bool ranked = space != std::string_view::npos;
+    const std::int32_t rank = ranked ? parse_number<std::int32_t>(line.substr(space + 1)).value_or(-1) : -1;
     const auto bytes = decode_base64(line.substr(0, space));
-    const char* const last = line.data() + line.size();
-    if (space != std::string_view::npos && std::from_chars(line.data() + space + 1, last, rank).ptr != last)
-      rank = -1;  // text follows the number
     if (!bytes || bytes->empty() || rank < 0 || rank > Vocabulary::kMaxId)
       throw Error(ErrorKind::bad_file, "expected a base64 token and its rank")
           .at({file, number})

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "base/parse_number.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
@@ -30,10 +30,9 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
-    std::int64_t index = 0;
-    const auto [last, wrong] = std::from_chars(path.data() + begin, path.data() + end, index);
-    const bool whole = wrong == std::errc() && last == path.data() + end && path[begin] != '-';
-    item = item_of(item, whole ? Value(index) : Value(path.substr(begin, end - begin)));
+    const std::string name = path.substr(begin, end - begin);
+    const auto index = parse_number<std::int64_t>(name);
+    item = item_of(item, index && !name.starts_with('-') ? Value(*index) : Value(name));
     begin = end + 1;
   }
   return item;
@@ -190,14 +189,9 @@ Value number_filter(const Value& subject, const Arguments& arguments, bool whole
     return subject.integral() ? subject.integer() : whole_of(subject.real());
   }
   const std::string text = plain_number(subject.shown());
-  const char* const end = text.data() + text.size();
-  std::int64_t number = 0;
-  const auto [last, wrong] = std::from_chars(text.data(), end, number);
-  if (whole && wrong == std::errc() && last == end) return number;
-  double real = 0.0;
-  const auto [real_end, real_wrong] = std::from_chars(text.data(), end, real);
-  if (real_wrong == std::errc() && real_end == end && (!whole || std::isfinite(real)))
-    return whole ? Value(whole_of(real)) : Value(real);
+  if (const auto number = parse_number<std::int64_t>(text); whole && number) return *number;
+  if (const auto real = parse_number<double>(text); real && (!whole || std::isfinite(*real)))
+    return whole ? Value(whole_of(*real)) : Value(*real);
   const Value* otherwise = arguments.find(0, "default");
   return otherwise != nullptr ? *otherwise : whole ? Value(std::int64_t{0}) : Value(0.0);
 }
