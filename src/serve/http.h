@@ -76,8 +76,8 @@ class HttpHandler {
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   virtual void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) = 0;
   // Return the response to a request that the server refuses while reading it. Such a request is malformed,
-  // too large or too slow.
-  virtual HttpResponse refuse(int status, const std::string& message) = 0;
+  // too large or too slow. `request` contains the client and the parts that could be read.
+  virtual HttpResponse refuse(const HttpRequest& request, int status, const std::string& message) = 0;
 };
 
 }  // namespace regard::serve

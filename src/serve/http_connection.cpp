@@ -108,6 +108,8 @@ class Connection : public OpenConnection {
 
   void read_header() {
     busy_ = true;
+    request_ = std::make_shared<HttpRequest>();
+    request_->client = client_;
     stream_.expires_after(core_->limits.header);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = self()](const ErrorCode& error, std::size_t) { self->on_header(error); });
@@ -121,8 +123,11 @@ class Connection : public OpenConnection {
         error != http::error::end_of_stream && error != http::error::partial_message)
       return refuse(400, "the request is not valid HTTP/1.1: " + error.message());
     if (error) return close();
-    request_ = std::make_shared<HttpRequest>();
     const auto& message = parser_->get();
+    request_->method = std::string(message.method_string());
+    head_only_ = request_->method == "HEAD";
+    const auto target = split_target({message.target().data(), message.target().size()});
+    if (target) request_->path = target->path, request_->query = target->query;
     for (const auto& field : message) {
       request_->fields.emplace_back(lower_case({field.name_string().data(), field.name_string().size()}),
                                     std::string(field.value()));
@@ -131,12 +136,7 @@ class Connection : public OpenConnection {
       return refuse(400, "expected HTTP/1.0 or HTTP/1.1");
     http10_ = message.version() == 10;
     if (const auto why = ambiguity_of(request_->fields, http10_ ? 0 : 1)) return refuse(400, *why);
-    const auto target = split_target({message.target().data(), message.target().size()});
     if (!target) return refuse(400, "the request target is malformed");
-    request_->method = std::string(message.method_string());
-    head_only_ = request_->method == "HEAD";
-    request_->path = target->path, request_->query = target->query;
-    request_->client = client_;
     keep_alive_ = parser_->keep_alive();
     read_body();
   }
@@ -207,7 +207,7 @@ class Connection : public OpenConnection {
 
   // Send an error response to an incomplete request, and close the connection without a reset.
   void refuse(int status, const std::string& message) {
-    HttpResponse response = core_->handler.refuse(status, message);
+    HttpResponse response = core_->handler.refuse(*request_, status, message);
     delivery_ = std::make_shared<Delivery>();
     keep_alive_ = false, lingers_ = true;
     std::string bytes = head_of(response, {.keep_alive = false});

@@ -166,9 +166,21 @@ std::size_t Service::body_limit(std::string_view method, std::string_view path) 
   return route != nullptr && route->files ? options_.file_bytes : options_.body_bytes;
 }
 
-HttpResponse Service::refuse(int status, const std::string& message) {
+HttpResponse Service::refuse(const HttpRequest& request, int status, const std::string& message) {
+  HttpResponse response{.status = status,
+                        .body = json_text(error_body(Protocol::regard, HttpError(status, message)))};
+  count_unrouted(request, status, request.method == "HEAD" ? 0 : response.body.size());
+  return response;
+}
+
+void Service::count_unrouted(const HttpRequest& request, int status, std::uint64_t bytes) {
   metrics_.count_request("", status, 0.0);
-  return {.status = status, .body = json_text(error_body(Protocol::regard, HttpError(status, message)))};
+  log_.write({.client = request.client,
+              .method = request.method,
+              .path = request.path,
+              .model = {},
+              .status = status,
+              .bytes = bytes});
 }
 
 void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchange) const {
@@ -227,7 +239,8 @@ void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpE
     if (request->method == "OPTIONS" && !request->field("origin").empty() &&
         origin_allowed(request->field("origin"), request->field("host"), options_.origins)) {
       exchange->add_field("Access-Control-Allow-Origin", std::string(request->field("origin")));
-      return answer_preflight(*request, *exchange);
+      answer_preflight(*request, *exchange);
+      return count_unrouted(*request, exchange->status(), 0);
     }
     const Route& route = admit(*request, *exchange, client);
     protocol = route.protocol;
@@ -235,13 +248,7 @@ void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpE
   } catch (...) {
     const HttpError error = caught_http_error();
     send_error(*exchange, protocol, error);
-    metrics_.count_request("", error.status(), 0.0);
-    log_.write({.client = request->client,
-                .method = request->method,
-                .path = request->path,
-                .model = {},
-                .status = error.status(),
-                .bytes = exchange->bytes_sent()});
+    count_unrouted(*request, error.status(), exchange->bytes_sent());
   }
 }
 

@@ -47,7 +47,7 @@ class Service : private HttpHandler {
   struct Task;
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) override;
-  HttpResponse refuse(int status, const std::string& message) override;
+  HttpResponse refuse(const HttpRequest& request, int status, const std::string& message) override;
 
   // Return the route, or null if there is none. Appends the methods of the path to `allowed`.
   const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) const;
@@ -61,6 +61,8 @@ class Service : private HttpHandler {
   void begin(const std::shared_ptr<Task>& task);
   void finish(Task& task);
   void count(const Task& task);
+  // Count and log a request that no route processes.
+  void count_unrouted(const HttpRequest& request, int status, std::uint64_t bytes);
   void close();
 
   ServeOptions options_;

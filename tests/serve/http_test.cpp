@@ -261,6 +261,40 @@ TEST(HttpLog, CountsTheBytesOfTheBodyThatIsSent) {
   EXPECT_EQ(head.at("status"), 200);
 }
 
+// A request is logged even if the server refuses it before all of it has been read.
+TEST(HttpLog, ContainsRefusedRequestsAndPreflights) {
+  const TemporaryFolder folder;
+  serve::ServeOptions options = serve_options();
+  options.access_log = (folder / "log").string();
+  TestServer server(options, {"gpt"});
+  const struct {
+    std::string bytes, method, path;
+    int status;
+  } requests[] = {
+      {"GET /no-version\r\n\r\n", "", "", 400},
+      {"GET /two-hosts HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET", "/two-hosts", 400},
+      {"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", "POST", "/embed", 413},
+      {"OPTIONS /health HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nConnection: "
+       "close\r\n\r\n",
+       "OPTIONS", "/health", 204}};
+  std::size_t count = 0;
+  for (const auto& request : requests) {
+    RawClient client(server.port());
+    client.send(request.bytes);
+    const Reply reply = client.read();
+    EXPECT_EQ(reply.status, request.status) << request.bytes;
+    ++count;
+    const auto log = [&] { return lines_of(read_file((folder / "log").string())); };
+    ASSERT_TRUE(becomes([&] { return log().size() == count; })) << request.bytes;
+    const Json line = Json::parse(log().back());
+    EXPECT_EQ(line.at("status"), request.status);
+    EXPECT_EQ(line.at("method"), request.method);
+    EXPECT_EQ(line.at("path"), request.path);
+    EXPECT_EQ(line.at("client"), "127.0.0.1");
+    EXPECT_EQ(line.at("bytes"), reply.body.size());
+  }
+}
+
 TEST(HttpKeys, AreNeededOffLoopbackAndCompared) {
   serve::ServeOptions options = serve_options();
   options.host = "0.0.0.0";
