@@ -1,5 +1,7 @@
 // regard study: measure the effects of a model's heads and layers, on texts, images or sounds.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "api/media_reader.h"
@@ -14,6 +16,7 @@
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "inspect/study_settings.h"
 #include "inspect/study_views.h"
 #include "regard/error.h"
 
@@ -38,11 +41,24 @@ void add_options(Error& error, const std::string& view) {
     if (error.message() == inspect::needs_setting(view, setting)) error.remedy(std::string("Add ") + option);
 }
 
+// Throw usage for an option on the command line that the view does not read.
+void require_options_of_view(const CLI::App& verb, const std::string& view) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->count() == 0) continue;
+    std::string name = option->get_single_name();
+    std::ranges::replace(name, '-', '_');
+    given.push_back(name == "DATA" ? "data" : std::move(name));
+  }
+  const std::optional<std::string> unread = inspect::unread_setting(view, given);
+  if (!unread) return;
+  std::string name = *unread == "data" ? "DATA" : "--" + *unread;
+  std::ranges::replace(name, '_', '-');
+  throw usage_error(name + " does not apply to --view " + view)
+      .expected(fmt::format("--view {}", fmt::join(inspect::views_with(*unread), ", ")));
+}
+
 void study(const inspect::StudyRequest& request, const StudyOptions& options, Globals& globals) {
-  const std::vector<std::string> continued{"heads", "sets", "flip", "patch", "path"};
-  if (!request.state.empty() && std::ranges::find(continued, request.view) == continued.end())
-    throw usage_error("--state does not apply to --view " + request.view)
-        .expected("--view heads, sets, flip, patch or path");
   // this view computes gradients, which require weights in f32
   const bool gradients = request.view == "tokens";
   if (gradients && (globals.int8 || globals.bf16))
@@ -152,6 +168,9 @@ void add_study(CLI::App& app, Globals& globals) {
   add_checked_option(*verb, "--view", request->view, "What to measure",
                      CLI::IsMember(inspect::study_views()));
   add_view_options(*verb, *request);
+  for (const char* name : {"--text", "--target"}) verb->get_option(name)->excludes("DATA");
+  for (const char* name : {"--columns", "--header", "--highest", "--examples"})
+    verb->get_option(name)->needs("DATA");
   verb->add_option("--off", request->off,
                    "heads, sets: heads to ablate in all passes, in the syntax of --ablate");
   add_checked_option(*verb, "--most", request->most, "sets, flip: maximum number of heads", positive());
@@ -175,7 +194,10 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
-  verb->callback([request, options, &globals] { study(*request, *options, globals); });
+  verb->callback([request, options, &globals, &command = *verb] {
+    require_options_of_view(command, request->view);
+    study(*request, *options, globals);
+  });
 }
 
 }  // namespace regard::cli

@@ -35,7 +35,17 @@ StudyContext::StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, c
       progress_(progress),
       media_(media) {}
 
+// In the views heads and sets, the answer restricts the predictions of a target. An encoder predicts no
+// target.
+void StudyContext::require_answer_fits() const {
+  if ((request_.view != "heads" && request_.view != "sets") || request_.answer.empty()) return;
+  if (model_.kind() == ModelKind::encoder || dual_encoder_of(model_) != nullptr)
+    throw usage_error(fmt::format("the answer does not apply to the view {} of an encoder", request_.view))
+        .expected("a decoder or an encoder-decoder");
+}
+
 void StudyContext::require_fit() const {
+  require_answer_fits();
   const auto one_of = [this](std::initializer_list<const char*> views) {
     return std::find(views.begin(), views.end(), request_.view) != views.end();
   };

@@ -26,6 +26,9 @@ class StudyContext {
   // Add the interventions and EditedPass::warnings() to the table.
   void add_interventions(StudyTable& table) const;
 
+ private:
+  void require_answer_fits() const;
+
  protected:
   // Throw usage if `value` is empty; `setting` is the name of the setting that has this value.
   void need(const std::string& value, const char* setting) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "inspect/study_settings.h"
 #include "inspect/study_views.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
@@ -55,6 +56,23 @@ void check_data(const ModelHost& host, std::string_view data) {
     require(tokens += of_line, kMostDataTokens, "tokens");
     data.remove_prefix(std::min(end + 1, data.size()));
   }
+}
+
+// Throws HttpError 400 if the view does not read a member of the body. An empty text is the same as no
+// member.
+void require_members_of_view(const Call& call, const std::string& view) {
+  std::vector<std::string> given;
+  for (const auto& member : call.body.items())
+    if (member.value() != "") given.push_back(member.key());
+  const auto has = [&](const char* name) { return std::ranges::find(given, name) != given.end(); };
+  if (const auto unread = inspect::unread_setting(view, given))
+    throw HttpError(400, fmt::format("\"{}\" does not apply to the view {}", *unread, view), "invalid_value",
+                    *unread);
+  if (has("data"))
+    for (const char* name : {"text", "target"})
+      if (has(name))
+        throw HttpError(400, fmt::format("\"{}\" cannot be combined with \"data\"", name), "invalid_value",
+                        name);
 }
 
 void check(const ModelHost& host, const inspect::StudyRequest& request, const Call& call) {
@@ -128,6 +146,7 @@ inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRe
 void answer_study(Call& call) {
   const auto host = call.find_model(Ability::attend);
   inspect::StudyRequest request = request_of(call);
+  require_members_of_view(call, request.view);
   check(*host, request, call);
   const ExclusiveUse use(call, *host);
   if (use.edits() != nullptr) request.interventions = use.edits()->texts();

@@ -98,14 +98,17 @@ TEST_F(MediaStudyProgram, ASweepOverImagesContinuesFromItsFile) {
 TEST_F(MediaStudyProgram, EveryViewOfAnImageClassifierIsATable) {
   const std::string one = golden("pictures/deep.png").string(),
                     other = golden("pictures/turned1.jpg").string();
-  const std::vector<std::string> answer{"--text", one, "--answer", "LABEL_0", "--instead", "LABEL_2"};
   for (const std::string view :
        {"heads", "sets", "kinds", "patch", "path", "flip", "tokens", "rollout", "flow"}) {
-    std::vector<std::string> arguments{vit_, "--view", view, "--most", "2"};
-    if (view == "heads" || view == "sets" || view == "kinds")
+    std::vector<std::string> arguments{vit_, "--view", view};
+    const bool of_data = view == "heads" || view == "sets" || view == "kinds";
+    if (of_data)
       arguments.emplace_back("set");
     else
-      arguments.insert(arguments.end(), answer.begin(), answer.end());
+      arguments.insert(arguments.end(), {"--text", one});
+    if (!of_data && view != "rollout" && view != "flow")
+      arguments.insert(arguments.end(), {"--answer", "LABEL_0", "--instead", "LABEL_2"});
+    if (view == "sets" || view == "flip") arguments.insert(arguments.end(), {"--most", "2"});
     if (view == "patch" || view == "path") arguments.insert(arguments.end(), {"--other", other});
     const Json json = table(arguments);
     EXPECT_EQ(json["study"], view);
@@ -181,6 +184,7 @@ TEST_F(MediaStudyProgram, ViewsThatDoNotApplyNameTheViewAndTheInput) {
   expect_error({golden("sound/whisper-small").string(), "--view", "alignment", "a", "--alignments", "b"},
                {"reads sounds"});
   expect_error({vit_, "--text", golden("pictures/deep.png").string()}, {"target of each image", "label"});
+  expect_error({vit_, "set", "--answer", "LABEL_0"}, {"the answer does not apply to the view heads"});
 }
 
 TEST_F(MediaStudyProgram, TranscriptsAreStudiedAfterTheirPrompt) {

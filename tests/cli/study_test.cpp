@@ -35,14 +35,16 @@ class StudyProgram : public ::testing::Test {
 };
 
 TEST_F(StudyProgram, EveryViewOfADecoderIsATable) {
-  const std::vector<std::string> text{"--text", "the fox", "--answer", "a", "--instead", "b"};
   for (const std::string view : {"heads", "sets", "kinds", "induction", "lens", "direct", "patch", "path",
                                  "flip", "tokens", "rollout", "flow"}) {
     std::vector<std::string> arguments{"gpt", "--view", view};
     if (view == "heads" || view == "sets" || view == "kinds")
-      arguments.insert(arguments.end(), {"lines.txt", "--most", "2"});
+      arguments.emplace_back("lines.txt");
     else if (view != "induction")
-      arguments.insert(arguments.end(), text.begin(), text.end());
+      arguments.insert(arguments.end(), {"--text", "the fox"});
+    if (view == "sets") arguments.insert(arguments.end(), {"--most", "2"});
+    if (view == "direct" || view == "patch" || view == "path" || view == "flip" || view == "tokens")
+      arguments.insert(arguments.end(), {"--answer", "a", "--instead", "b"});
     if (view == "patch" || view == "path") arguments.insert(arguments.end(), {"--other", "the cat"});
     const Json json = table(arguments);
     EXPECT_EQ(json["study"], view);
@@ -129,7 +131,8 @@ TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
 TEST_F(StudyProgram, InterruptedPatchesAndFlipsContinueFromTheirFile) {
   const std::vector<std::string> text{"--text", "the fox", "--answer", "a", "--instead", "b"};
   const auto arguments_of = [&](const std::string& view) {
-    std::vector<std::string> arguments{"gpt", "--view", view, "--most", "8"};
+    std::vector<std::string> arguments{"gpt", "--view", view};
+    if (view == "flip") arguments.insert(arguments.end(), {"--most", "8"});
     arguments.insert(arguments.end(), text.begin(), text.end());
     if (view != "flip") arguments.insert(arguments.end(), {"--other", "the cat"});
     return arguments;
@@ -170,6 +173,25 @@ TEST_F(StudyProgram, WritesCsvAndSvg) {
   EXPECT_TRUE(csv.starts_with("head,kind,share,entropy,distance,loss,lost\r\n")) << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 9);
   EXPECT_TRUE(svg.starts_with("<svg") || svg.starts_with("<?xml")) << svg.substr(0, 60);
+}
+
+TEST_F(StudyProgram, OptionsThatTheViewDoesNotReadAreRefused) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"lines.txt", "--most", "3"}, "--most does not apply to --view heads (expected --view sets, flip)"},
+      {{"lines.txt", "--view", "kinds", "--answer", "a"}, "--answer does not apply to --view kinds"},
+      {{"lines.txt", "--view", "lens"}, "DATA does not apply to --view lens"},
+      {{"--text", "a b", "--view", "probe"}, "--text does not apply to --view probe"},
+      {{"--text", "a b", "--view", "flow", "--other-target", "a"}, "--other-target does not apply"},
+      {{"lines.txt", "--text", "a b"}, "DATA"},
+      {{"--text", "a b", "--examples", "3"}, "DATA"},
+  };
+  for (const auto& [options, part] : cases) {
+    std::vector<std::string> arguments{"gpt"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto result = study(arguments);
+    EXPECT_EQ(result.exit_code, 2) << part;
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << ": " << result.err;
+  }
 }
 
 TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {

@@ -73,7 +73,10 @@ TEST_F(StudyRoute, RefusesByTheNamesOfTheMembers) {
     more["model"] = more.contains("alignments") ? "translator" : "gpt", more["view"] = view;
     return more;
   };
-  expect_refused(body("probe", {{"text", "a dog"}}), "needs \\\"data\\\"");
+  expect_refused(body("probe", Json::object()), "needs \\\"data\\\"");
+  expect_refused(body("probe", {{"data", "a dog\n"}, {"steps", 3}}), "\\\"steps\\\" does not apply");
+  expect_refused(body("heads", {{"data", "a dog\n"}, {"text", "a dog"}}),
+                 "cannot be combined with \\\"data\\\"");
   expect_refused(body("probe", {{"data", "a dog\n"}}), "data:1");
   expect_refused(body("alignment", {{"data", pairs_}, {"alignments", "0-0\n0-9\n"}}), "alignments:2");
   expect_refused(body("heads", {{"data", repeated("dog ", 600)}}), "tokens in a line");
