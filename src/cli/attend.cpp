@@ -105,6 +105,7 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
+  require_capture(options, globals.json);
   const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
   const std::unique_ptr<Network> network = make_model(folder.config, folder.config_file);
   const InputKind reads = network->input_spec().kind;
@@ -117,8 +118,6 @@ void attend(const AttendOptions& options, Globals& globals) {
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
-  if (options.generate > 0 && kind == ModelKind::encoder)
-    throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
   const bool generates =
       options.target.empty() && (kind == ModelKind::encoder_decoder || options.generate > 0);
   require_generated(options, generates, kind);
@@ -127,8 +126,6 @@ void attend(const AttendOptions& options, Globals& globals) {
         .remedy("Add --html FILE");
   if (!options.compare.empty() && !options.pair.empty())
     throw usage_error("--compare cannot be combined with --pair").remedy("Remove one of the two options");
-  if (!options.tokenizers.empty() && options.html.empty() && !globals.json)
-    throw usage_error("--tokenizer needs --html or --json").remedy("Add --html FILE or --json");
   if (options.checkpoints && options.html.empty())
     throw usage_error("--checkpoints needs --html, because only the HTML page shows the checkpoints")
         .remedy("Add --html FILE");
@@ -210,7 +207,8 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--what-if", options->what_if,
                    "Number of heads to ablate one at a time for the page of --html, highest scores first. "
                    "Omitted for texts of more than 96 tokens. Default: 10")
-      ->check(CLI::Range(0, 1000));
+      ->check(CLI::Range(0, 1000))
+      ->needs("--html");
   add_quantize(*verb, globals);
   set_action(*verb, globals, options, attend);
 }

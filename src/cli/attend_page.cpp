@@ -37,7 +37,22 @@ void require_no_text_options(const AttendOptions& options, const char* reads) {
           .remedy(fmt::format("Remove {}", name));
 }
 
+void require_capture(const AttendOptions& options, bool json) {
+  if (json || !options.html.empty()) return;
+  for (const auto& [name, given] : {std::pair{"--values", options.values},
+                                    {"--activations", !options.activations.empty()},
+                                    {"--full", options.full},
+                                    {"--tokenizer", !options.tokenizers.empty()}})
+    if (given)
+      throw usage_error(fmt::format("{} needs --html or --json", name)).remedy("Add --html FILE or --json");
+}
+
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {
+  if (options.generate > 0 && kind == ModelKind::encoder)
+    throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
+  // The target of the text of --compare is generated even if --target is given.
+  if (options.generate > 0 && !options.target.empty() && options.compare.empty())
+    throw usage_error("--generate cannot be combined with --target").remedy("Remove one of the two options");
   if (options.beam == 0 || generates) return;
   throw usage_error("--beam applies only to a text that the model generates")
       .remedy(kind == ModelKind::decoder ? "Add --generate N" : "Remove --beam");

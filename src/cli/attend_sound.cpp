@@ -84,8 +84,6 @@ void require_fitting(const AttendOptions& options, ModelKind kind) {
   if (kind == ModelKind::encoder_decoder) return;
   if (!options.target.empty())
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
-  if (options.generate > 0)
-    throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
 }
 
 // Return the decoder ids of a transcript: its prompt without the first token, then the ids of --target.

@@ -218,10 +218,16 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_flag("--full", request->full, "Print long matrices and long texts in full");
   verb->get_option("--target")->needs("--block");
   for (const char* name : {"--layer", "--head"}) verb->get_option(name)->needs("--model");
-  // A model has its own mask, positions and projections.
-  for (const char* name : {"--causal", "--no-positions", "--no-projections", "--head-dim"})
+  // A model has its own tokens, vectors, mask, positions and projections.
+  for (const char* name : {"--tokenizer", "--vectors", "--invented", "--causal", "--no-positions",
+                           "--no-projections", "--head-dim"})
     verb->get_option(name)->excludes("--model");
+  verb->get_option("--head-dim")->excludes("--no-projections");
+  for (const char* name : {"--head", "--full"}) verb->get_option(name)->excludes("--block");
   add_globals(*verb, globals);
+  // the steps of one token are printed as text only, and only one output is written
+  verb->get_option("--query")->excludes("--svg")->excludes("--json");
+  verb->get_option("--svg")->excludes("--json");
   verb->callback([request, &globals] { run(*request, globals); });
 }
 

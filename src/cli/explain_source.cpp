@@ -217,12 +217,7 @@ std::int64_t find_token(const std::string& wanted, const std::vector<std::string
 }
 
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool) {
-  if (!source.model.empty()) {
-    if (!source.tokenizer.empty() || !source.vectors.empty() || source.invented)
-      throw usage_error("--model cannot be combined with --tokenizer, --vectors and --invented")
-          .remedy("Remove --model, or the other options");
-    return from_model(source, options, pool);
-  }
+  if (!source.model.empty()) return from_model(source, options, pool);
   if (!source.vectors.empty() && source.invented)
     throw usage_error("--vectors cannot be combined with --invented").remedy("Remove one of the two options");
   Explained out;

@@ -205,6 +205,16 @@ TEST_F(ExplainProgram, RefusesOptionsWithoutEffect) {
   for (const char* flag : {"--causal", "--no-positions", "--no-projections"})
     EXPECT_EQ(explain({"the", "--model", "gpt", flag}).exit_code, 2) << flag;
   EXPECT_EQ(explain({"the", "--model", "gpt", "--head-dim", "2"}).exit_code, 2);
+  EXPECT_EQ(explain({"the", "--no-projections", "--head-dim", "2"}).exit_code, 2);
+  EXPECT_EQ(explain({"the", "--svg", "a.svg", "--json"}).exit_code, 2);
+  EXPECT_EQ(explain({"the", "--query", "the", "--svg", "a.svg"}).exit_code, 2);
+  EXPECT_EQ(explain({"the", "--query", "the", "--json"}).exit_code, 2);
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--head", "1"}, {"--full"}, {"--invented"}, {"--vectors", "v.txt"}}) {
+    std::vector<std::string> arguments{"the", "--model", "gpt", "--block"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    EXPECT_EQ(explain(arguments).exit_code, 2) << options[0];
+  }
 }
 
 }  // namespace

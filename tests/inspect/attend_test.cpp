@@ -8,6 +8,7 @@
 #include "models/transformer.h"
 #include "models/weights.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "text/train_bpe.h"
@@ -169,6 +170,22 @@ TEST_F(AttendProgram, RefusesWhatIsNotThere) {
     EXPECT_EQ(result.exit_code, code) << arguments.back() << ": " << result.err;
     EXPECT_FALSE(result.err.empty());
   }
+  // options without an effect
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--values"},
+                                                  {"--activations", "residual"},
+                                                  {"--full"},
+                                                  {"--what-if", "3"}}) {
+    std::vector<std::string> arguments{"m", "the exam"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto result = attend(arguments);
+    EXPECT_EQ(result.exit_code, 2) << options[0];
+    EXPECT_NE(result.err.find("--html"), std::string::npos) << result.err;
+  }
+  const auto given = attend({"m", "the exam", "--target", "a book", "--generate", "3"});
+  EXPECT_NE(given.err.find("--generate cannot be combined with --target"), std::string::npos) << given.err;
+  const auto image = attend({testing::golden("hf-tiny/vit").string(),
+                             testing::golden("pictures/deep.png").string(), "--generate", "3"});
+  EXPECT_NE(image.err.find("--generate needs a model with a decoder"), std::string::npos) << image.err;
   const auto layer = attend({"m", "the exam", "--layer", "2"});
   EXPECT_NE(layer.err.find("layers 0 to 1, heads 0 to 3"), std::string::npos) << layer.err;
 }
