@@ -1,5 +1,5 @@
 // Read a capture (docs/capture-format.md): check it; tokens, names and order of its heads.
-import type { Capture, Head, Tokens } from "./capture.gen";
+import type { Capture, Head, Packed, Tokens } from "./capture.gen";
 import { isComplete, type Matrix, rowsOf, shapeOf } from "./packed";
 import { shownTokens } from "./tokens";
 
@@ -11,6 +11,23 @@ export class CaptureError extends Error {}
 
 function requireThat(condition: boolean, message: string): asserts condition {
   if (!condition) throw new CaptureError(message);
+}
+
+/** Check every packed matrix within the value. `place` is its name, for the error. */
+function checkPacked(value: unknown, place: string): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    if (typeof value[0] !== "number") value.forEach((each, i) => checkPacked(each, `${place}[${i}]`));
+    return;
+  }
+  if ("bits" in value) {
+    const { rows, columns, bits, data } = value as Packed;
+    requireThat(
+      [8, 16, 32].includes(bits) && typeof data === "string" && isComplete(value as Packed),
+      `${place}: expected ${rows} × ${columns} values of ${bits} bits in base64`,
+    );
+  }
+  for (const [key, each] of Object.entries(value)) checkPacked(each, place ? `${place}.${key}` : key);
 }
 
 /** Check a parsed capture and return it. Throws CaptureError with the reason if it cannot be shown. */
@@ -31,6 +48,8 @@ export function readCapture(json: unknown): Capture {
       `${headName(head)}: expected ${rows} × ${columns} weights`,
     );
   }
+  checkPacked(capture, "");
+  if (capture.compared) readCapture(capture.compared);
   return capture;
 }
 

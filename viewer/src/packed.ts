@@ -40,9 +40,13 @@ export function shapeOf(matrix: Packed | number[][]): [number, number] {
   return Array.isArray(matrix) ? [matrix.length, matrix[0]?.length ?? 0] : [matrix.rows, matrix.columns];
 }
 
-/** Whether the data of a packed matrix has as many bytes as its shape says. */
+/** Whether all rows have the same length, or the data of a packed matrix is base64 with as many bytes as its shape says. */
 export function isComplete(matrix: Packed | number[][]): boolean {
   if (Array.isArray(matrix)) return matrix.every((row) => row.length === matrix[0]!.length);
+  const sizes = [matrix.rows, matrix.columns];
+  if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0)) return false;
+  if (matrix.rows > 0 && matrix.columns === 0) return false;
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(matrix.data) || matrix.data.length % 4 !== 0) return false;
   const padding = matrix.data.endsWith("==") ? 2 : matrix.data.endsWith("=") ? 1 : 0;
   return (matrix.data.length / 4) * 3 - padding === (matrix.rows * matrix.columns * matrix.bits) / 8;
 }

@@ -11,7 +11,8 @@ import {
 import { rowTokens, weightsOf } from "../capture";
 import { partnerOf } from "../live/examples";
 import { fixed, h, s, share } from "../dom";
-import { cosine, matched } from "../math";
+import { driftOf } from "../drift";
+import { matched } from "../math";
 import type { Store } from "../store";
 import { linkedMap, mostLinked } from "./linked_map";
 import { pathsMap, type States, statesOf } from "./meaning";
@@ -113,15 +114,9 @@ function pathsOfBoth(a: States, b: States, [i, j]: [number, number]): HTMLElemen
 
 /** Show the cosine of each common token in both texts, layer by layer. */
 function drift(a: States, b: States, special: readonly boolean[]): HTMLElement[] {
-  const pairs = matched(a.tokens, b.tokens).filter(
-    ([i]) => !special[i] && /[\p{L}\p{N}]/u.test(a.tokens[i]!),
-  );
-  if (pairs.length === 0 || a.states.length !== b.states.length) return [];
-  const lines = pairs.map(([i, j]) => ({
-    pair: [i, j] as [number, number],
-    token: a.tokens[i]!,
-    values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
-  }));
+  const lines = driftOf(a, b, special);
+  if (typeof lines === "string") return [h("p", { class: "note" }, lines)];
+  if (lines.length === 0) return [];
   lines.sort((x, y) => x.values.at(-1)! - y.values.at(-1)!);
   // Prefer a word of at least three letters: short words such as articles carry little meaning.
   const marked = lines.find(({ token }) => [...token].length >= 3) ?? lines[0]!;

@@ -26,8 +26,10 @@ export function statesOf(capture: Capture, side: "encoder" | "decoder"): States 
     names.push(`layer ${layer}`);
   }
   const tokens = shownTokens(side === "encoder" ? capture.tokens.source : capture.tokens.target);
-  const fits = tokens.length === embedding.length && embedding[0]!.length === states.at(-1)![0]!.length;
-  return states.length > 1 && fits ? { side, tokens, names, states } : undefined;
+  const fits = states.every(
+    (state) => state.length === tokens.length && state[0]?.length === embedding[0]?.length,
+  );
+  return states.length > 1 && tokens.length > 0 && fits ? { side, tokens, names, states } : undefined;
 }
 
 /**

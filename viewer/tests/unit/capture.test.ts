@@ -10,9 +10,10 @@ import {
   rowTokens,
   weightsOf,
 } from "../../src/capture";
+import type { Capture, Packed } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
 import { decoded, shownTokens, wholeCharacter } from "../../src/tokens";
-import { packed, sampleBeams, sampleCapture, sampleFilm, sampleTokenizers } from "../sample";
+import { packed, sampleBeams, sampleCapture, sampleFilm, sampleTokenizers, sampleVectors } from "../sample";
 
 describe("readCapture", () => {
   test("labels rows of cross-attention with the tokens that they generated", () => {
@@ -42,6 +43,27 @@ describe("readCapture", () => {
         attention: [{ ...capture.attention[0]!, weights: cut }],
       }),
     ).toThrow("1 × 1");
+  });
+  test("names the damaged values of a capture", () => {
+    const damaged = (change: (capture: Capture) => void) => {
+      const capture = sampleCapture();
+      sampleVectors(capture);
+      capture.compared = sampleCapture();
+      readCapture(capture);
+      change(capture);
+      return () => readCapture(capture);
+    };
+    const short = damaged(({ activations }) => ((activations![1]!.values as Packed).data = btoa("abcd")));
+    expect(short).toThrow("activations[1].values: expected 4 × 8 values of 32 bits");
+    expect(damaged(({ activations }) => ((activations![1]!.values as Packed).rows = 1e12))).toThrow(
+      CaptureError,
+    );
+    const thumbnail = damaged(({ attention }) => {
+      const { data } = attention[2]!.thumbnail as Packed;
+      (attention[2]!.thumbnail as Packed).data = "!" + data.slice(1);
+    });
+    expect(thumbnail).toThrow("attention[2].thumbnail");
+    expect(damaged(({ compared }) => (compared!.version = 3 as 2))).toThrow("version 2");
   });
   test("the samples of the tests fit the schema", () => {
     const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
