@@ -35,7 +35,7 @@ Rows read_rows(const train::ChatFormat& format, const DataOptions& data, std::si
     }
     if (!one.is_counted())
       throw row.error(0, "the conversation has no token of the assistant")
-          .expected("a message of the assistant after another message")
+          .expected("a message of the assistant")
           .remedy("Remove the row");
     rows.encoded.ids.add(one.ids);
     rows.encoded.written.add(one.written);

@@ -37,9 +37,9 @@ struct EncodedConversation {
   bool is_counted() const;
 };
 
-// Throws invalid_input if the messages are malformed, if the template cannot format them, or if the first
-// message is from the assistant. Also throws invalid_input if the template formats the beginning of a
-// conversation differently from the complete conversation, because the assistant's tokens are then unknown.
+// Throws invalid_input if the messages are malformed, if the template cannot format them, or if the template
+// formats the beginning of a conversation differently from the complete conversation, because the assistant's
+// tokens are then unknown.
 EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages);
 
 struct ConversationStore {

@@ -112,6 +112,22 @@ TEST_F(Conversations, OnlyTheAssistantsTokensCount) {
   EXPECT_EQ(encoded.ids[0], *tokenizers.target->id_of("<s>")) << "special tokens are matched";
 }
 
+// transformers and OpenAI's API also accept such conversations.
+TEST_F(Conversations, AConversationMayBeginWithTheAssistant) {
+  const Tokenizers tokenizers = Tokenizers::load(folder / "base");
+  const ChatFormat format = ChatFormat::of(tokenizers, "");
+  const EncodedConversation encoded = encode_conversation(
+      format,
+      Json::array({message("assistant", "you"), message("user", "bye"), message("assistant", "see you")}));
+  std::string written;
+  for (std::size_t i = 0; i < encoded.ids.size(); ++i)
+    if (encoded.written[i] == 1) written += tokenizers.target->decode(std::vector{encoded.ids[i]}, false);
+  EXPECT_EQ(written, "you</s>see you</s>");
+  const std::string good = row({message("user", "hello"), message("assistant", "hi")});
+  const std::string text = says(good + row({message("assistant", "hi")}));
+  EXPECT_NE(text.find("training: 2 conversations"), std::string::npos) << text;
+}
+
 TEST_F(Conversations, ARunAnswersAndResumesWithoutItsFolder) {
   const ProgramResult trained = train();
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -187,8 +203,7 @@ TEST_F(Conversations, GenerationSettingsOfTheFolderAreKept) {
 TEST_F(Conversations, WrongRowsAreNamed) {
   const std::string good = row({message("user", "hello"), message("assistant", "hi")});
   for (const auto& [bad, message_text] :
-       {std::pair<std::string, const char*>{row({message("assistant", "hi")}), "begins with a message"},
-        {std::string("{\"messages\": \"hi\"}\n"), "not a conversation"},
+       {std::pair<std::string, const char*>{"{\"messages\": \"hi\"}\n", "not a conversation"},
         {row({Json{{"content", "hi"}}}), "not a conversation"},
         {"{\"m\": 1}\n", "the object has no key 'messages'"}}) {
     const std::string text = says(good + bad);

@@ -104,7 +104,8 @@ void ConversationModel::answer(Network& model, const PassResources& resources,
     std::size_t end = written.size();
     while (written[end - 1] == 0) --end;
     std::size_t begin = end;
-    while (begin > 0 && written[begin - 1] == 1) --begin;
+    // A prompt has at least one token, because the first token has no label.
+    while (begin > 1 && written[begin - 1] == 1) --begin;
     prompts.emplace_back(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(begin));
     references.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(begin),
                             ids.begin() + static_cast<std::ptrdiff_t>(end));
