@@ -108,6 +108,7 @@ WriteStop set_write_stop(WriteStop stop) noexcept {
 // pipe), open it for writing in place.
 std::filesystem::path AtomicFile::resolve() {
   struct stat status {};
+  if (path_.empty()) throw io_error(path_, "cannot create the file", ENOENT);
   if (path_ == "-") {
     descriptor_ = duplicate(STDOUT_FILENO);
     if (descriptor_ < 0) throw io_error("standard output", "cannot open", errno);

@@ -75,6 +75,8 @@ Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
 }  // namespace
 
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number) {
+  if (path.empty() && error_number == ENOENT)
+    return Error(ErrorKind::io, action + ": the name is empty").expected("the name of a file or folder");
   return {is_exhausted(error_number) ? ErrorKind::resource_exhausted : ErrorKind::io,
           action + ": " + std::generic_category().message(error_number),
           {path.string(), -1, -1}};

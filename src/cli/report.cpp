@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -59,7 +60,9 @@ void add_report(CLI::App& app, Globals& globals) {
       app.add_subcommand("report", "Write the curves, samples and settings of training runs as an HTML page");
   add_globals(*verb, globals);
   auto options = std::make_shared<ReportOptions>();
-  verb->add_option("RUN", options->runs, "Run folders; several are drawn into the same charts")->required();
+  verb->add_option("RUN", options->runs, "Run folders; several are drawn into the same charts")
+      ->required()
+      ->check(not_empty());
   verb->add_option("-o,--output", options->output,
                    "Output file; - is standard output. Default: RUN/report.html; required for several runs");
   verb->callback([options, &globals] { write_report(*options, globals); });

@@ -8,6 +8,7 @@
 
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "regard/error.h"
@@ -192,13 +193,15 @@ void add_serve(CLI::App& app, Globals& globals) {
       "stops; a second signal stops it at once. SIGHUP reloads the model folders.");
   serve::ServeOptions& options = request->options;
   verb->add_option("MODEL", request->folders,
-                   "Run folders or Hugging Face folders; the name of a model is that of its folder");
+                   "Run folders or Hugging Face folders; the name of a model is that of its folder")
+      ->check(not_empty());
   verb->add_option("--name", request->names, "Serve a folder under another name: NAME=FOLDER; repeatable");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
   add_checked_option(*verb, "--port", request->port, "Port; 0 selects any free port", CLI::Range(0, 65535));
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
-                   "File of API keys, one per line; required unless --host is a loopback address");
+                   "File of API keys, one per line; required unless --host is a loopback address")
+      ->check(not_empty());
   verb->add_option("--allow-host", options.allowed_hosts,
                    "Name accepted in the Host field, in addition to addresses and localhost; repeatable");
   verb->add_option("--cors", options.origins,

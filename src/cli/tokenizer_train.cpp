@@ -13,6 +13,7 @@
 #include "cli/corpus_progress.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/tokenizer.h"
 #include "regard/error.h"
 #include "text/train_tokenizer.h"
@@ -113,7 +114,7 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   add_checked_option(*train, "--type", how.type,
                      "Type: byte-bpe, bpe (characters, with byte fallback), wordpiece, unigram, word or char",
                      CLI::IsMember(text::trainable_types()));
-  train->add_option("-o,--output", options->output, "File to write")->required();
+  train->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty());
   add_checked_option(*train, "--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included",
                      not_negative());
   // Without allow_extra_args(false), CLI11 would parse "[PAD]" as a list.

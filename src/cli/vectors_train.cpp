@@ -11,6 +11,7 @@
 #include "cli/corpus_progress.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/vectors.h"
 #include "regard/error.h"
 #include "vectors/save.h"
@@ -209,7 +210,7 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
       "slightly between runs.");
   add_globals(*verb, globals);
   verb->add_option("FILE", options->files, "Text files")->required();
-  verb->add_option("-o,--output", options->output, "File to write")->required();
+  verb->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty());
   add_checked_option(*verb, "--form", options->form, "File format",
                      CLI::IsMember({"word2vec", "word2vec-binary", "glove"}));
   add_model_options(*verb, *options);

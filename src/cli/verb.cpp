@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 
 namespace regard::cli {
 namespace {
@@ -67,7 +68,7 @@ void add_quantize(CLI::App& verb, Globals& globals) {
 }
 
 void add_model_argument(CLI::App& verb, std::string& model, const char* help) {
-  verb.add_option("MODEL", model, help)->required();
+  verb.add_option("MODEL", model, help)->required()->check(not_empty());
 }
 
 void catch_signals(AtSignal writing) {

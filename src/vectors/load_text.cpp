@@ -63,23 +63,31 @@ struct RowError {
   std::string what, found, expected;
 };
 
+std::string numbers_text(std::size_t size) {
+  return std::to_string(size) + (size == 1 ? " number" : " numbers");
+}
+
+// Return what a line contains, for the error.
+std::string row_text(std::size_t size) {
+  return "a word and " + numbers_text(size);
+}
+
 // Read `size` numbers from the end of the line into `row`. The rest of the line becomes `word`.
 std::optional<RowError> parse_row(std::string_view line, std::size_t size, float* row,
                                   std::string_view& word) {
   word = line;
-  const std::string expected = "a word and " + std::to_string(size) + " numbers";
   bool alone = false;
   for (std::size_t left = size; left > 0; --left) {
     if (word.empty() || alone)
       return RowError{"the line has too few fields", std::to_string(count_fields(line)) + " fields",
-                      expected};
+                      row_text(size)};
     const std::string_view field = take_field(word, alone);
     if (!parse_float(field, row[left - 1]))
-      return RowError{"not a finite number", "'" + std::string(field.substr(0, 40)) + "'", expected};
+      return RowError{"not a finite number", "'" + std::string(field.substr(0, 40)) + "'", row_text(size)};
     if (left > 1)
       while (!word.empty() && is_blank(word.back())) word.remove_suffix(1);
   }
-  if (alone) return RowError{"the line has no word", std::to_string(size) + " numbers only", expected};
+  if (alone) return RowError{"the line has no word", numbers_text(size) + " only", row_text(size)};
   return std::nullopt;
 }
 
@@ -150,7 +158,7 @@ void Loader::read_text() {
       auto error = parse_row(lines[i], size, vectors_.values_.data() + i * size, words[i]);
       if (!error && words[i].find_first_of(" \t") != kNotFound && holds_vector(words[i], size))
         error = RowError{"the line has too many numbers", std::to_string(count_fields(lines[i])) + " fields",
-                         "a word and " + std::to_string(size) + " numbers"};
+                         row_text(size)};
       if (!error) continue;
       errors[static_cast<std::size_t>(task)] = {i, std::move(*error)};
       return;

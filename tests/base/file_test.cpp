@@ -31,6 +31,12 @@ std::size_t entries(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
+TEST(File, AnEmptyNameIsAnError) {
+  EXPECT_REGARD_ERROR(read_file(""), ErrorKind::io, "cannot open: the name is empty");
+  EXPECT_REGARD_ERROR(AtomicFile(""), ErrorKind::io, "the name is empty");
+  EXPECT_REGARD_ERROR(LineReader(""), ErrorKind::io, "the name is empty");
+}
+
 TEST(File, ReadsWholeAndWithALimit) {
   const TemporaryFolder folder;
   const std::string content("a\0b\n", 4);

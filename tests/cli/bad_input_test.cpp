@@ -225,6 +225,9 @@ const std::vector<Case> kCases = {
      {"regard bench decode: MODEL", "See 'regard bench decode --help'"}},
     {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
     {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
+    {"EmptyModel", {"embed", ""}, 2, {"MODEL", "empty"}},
+    {"EmptyReport", {"report", ""}, 2, {"RUN", "empty"}},
+    {"EmptyOutput", {"tokenizer", "train", "vectors.txt", "-o", ""}, 2, {"--output", "empty"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
 };
 

@@ -214,6 +214,8 @@ TEST(ServeProgram, RefusesWrongOptions) {
   EXPECT_EQ(run({TestServer::folder("gpt"), "--name", "gpt=" + TestServer::folder("gpt")}).exit_code, 2);
   EXPECT_EQ(run({"nothing", "--port", "0"}).exit_code, 4);
   EXPECT_EQ(run({TestServer::folder("gpt"), "--api-key-file", "none"}).exit_code, 4);
+  EXPECT_EQ(run({TestServer::folder("gpt"), "--api-key-file", ""}).exit_code, 2);
+  EXPECT_EQ(run({""}).exit_code, 2);
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"no word", "2 2\na 1 2\n3 4\n", ":3: the line has no word"},
       {"first of the wrong lines", long_text,
        ":702: not a finite number (expected a word and 2 numbers, found 'x'"},
+      {"one number", "1 1\na x\n", ":2: not a finite number (expected a word and 1 number, found 'x'"},
       {"NaN", "1 2\na 1 nan\n", ":2: not a finite number"},
       {"infinity", "1 2\na inf 1\n", ":2: not a finite number"},
       {"too large", "1 2\na 1e39 1\n", ":2: not a finite number"},
