@@ -170,6 +170,32 @@ TEST(Scheduler, ARequestWaitsUntilAllItsPagesAreFree) {
   EXPECT_EQ(three_rows.scheduler.running(), 2);
 }
 
+// The first translation needs 2 pages for its source and 3 for its text, the second one page each. After the
+// first step, the first has 3 pages and needs 2 more.
+TEST(Scheduler, PagesOfASourceAreNotPagesOfItsText) {
+  for (const std::int64_t pages : {5, 6}) {
+    Bench scarce("translator", {.rows = 8, .cache_pages = pages});
+    const std::uint64_t first = scarce.submit(64, 96);
+    scarce.steps(1);
+    EXPECT_EQ(scarce.scheduler.cache().free_pages(), pages - 3);
+    const std::uint64_t second = scarce.submit(32, 32);
+    scarce.steps(1);
+    EXPECT_EQ(scarce.scheduler.running(), 1) << pages;
+    scarce.run();
+    EXPECT_EQ(scarce.record.last_token[first], 96);
+    EXPECT_EQ(scarce.record.first_token[second], 97);
+    EXPECT_EQ(scarce.tokens_of(second), 32u);
+    EXPECT_EQ(scarce.scheduler.cache().free_pages(), pages);
+  }
+  Bench enough("translator", {.rows = 8, .cache_pages = 7});
+  enough.submit(64, 96);
+  enough.steps(1);
+  enough.submit(32, 32);
+  enough.steps(1);
+  EXPECT_EQ(enough.scheduler.running(), 2) << "the encoded source needs no more pages";
+  enough.run();
+}
+
 TEST(Scheduler, TextsEndAtTheirLimits) {
   Bench gpt("gpt");
   const std::uint64_t plain = gpt.submit(3, 0);
