@@ -120,6 +120,21 @@ TEST(Scheduler, SourcesCountTowardsAStepsTokens) {
   EXPECT_EQ(first[fifth], 4) << "9 and 1 are 10";
 }
 
+// The source is encoded in the first step only. The later steps prefill three prompt tokens each.
+TEST(Scheduler, APromptAfterASourceIsPrefilledInSeveralSteps) {
+  std::vector<std::vector<Hypothesis>> results;
+  for (const auto& [tokens_at_once, steps] : {std::pair{3, 3}, std::pair{8192, 1}}) {
+    Bench bench("translator", {.rows = 8, .tokens_at_once = tokens_at_once});
+    Request request = bench.request(2, 6);
+    request.prompt = {2, 5, 7, 9, 4};
+    bench.scheduler.submit(request);
+    bench.run();
+    EXPECT_EQ(bench.record.first_token[request.id], steps);
+    results.push_back(bench.record.results[request.id]);
+  }
+  EXPECT_TRUE(testing::same_bits(results[0], results[1]));
+}
+
 TEST(Scheduler, PagesAreCountedToTheLastTokenThatIsFedBack) {
   static_assert(kPageTokens == 32);
   Bench bench("gpt", {.rows = 8, .cache_pages = 3});
