@@ -302,8 +302,8 @@ std::int64_t Cache::bytes() const {
 }
 
 std::int64_t Cache::held_pages(std::int64_t slot) const {
-  const Slot& holder = at(slot);
-  return std::ssize(holder.self.pages) - holder.self.kept_from + std::ssize(holder.cross.pages);
+  const Table& table = at(slot).self;
+  return std::ssize(table.pages) - table.kept_from;
 }
 
 bool Cache::writes_to_shared_page(std::int64_t slot) const {

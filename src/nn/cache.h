@@ -92,7 +92,7 @@ class Cache {
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;  // bytes of all pages
-  // number of pages that the slot uses, including shared pages and pages for cross-attention
+  // number of pages of the slot's tokens, including shared pages; pages for cross-attention are not counted
   std::int64_t held_pages(std::int64_t slot) const;
   // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;

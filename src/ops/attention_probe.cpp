@@ -61,20 +61,19 @@ const float* value_row(const kernels::Attention& problem, const AttentionSequenc
   return pages.at[key / pages.rows] + pages.value + key % pages.rows * problem.value_stride;
 }
 
-// Compute out_i = Σ_j w_ij v_j for one head.
+// Compute out_i = Σ_j w_ij v_j for one head. The weights of masked keys must be 0.
 void apply_weights(const kernels::Attention& problem, const AttentionSequence& sequence, std::int64_t head,
-                   const float* weights, const std::vector<std::uint8_t>& allowed) {
+                   const float* weights) {
   const std::int64_t column = head / (problem.heads / problem.kv_heads) * problem.value_dim;
   std::vector<double> sum(static_cast<std::size_t>(problem.value_dim));
   for (std::int64_t query = 0; query < sequence.queries; ++query) {
     std::fill(sum.begin(), sum.end(), 0.0);
     for (std::int64_t key = 0; key < sequence.keys; ++key) {
-      const auto at = static_cast<std::size_t>(query * sequence.keys + key);
-      // Skip masked keys: the cache may have released their page.
-      if (allowed[at] == 0 || weights[at] == 0.0f) continue;
+      const float weight = weights[query * sequence.keys + key];
+      if (weight == 0.0f) continue;  // the cache may have released the page of a masked key
       const float* value = value_row(problem, sequence, key) + column;
       for (std::size_t i = 0; i < sum.size(); ++i)
-        sum[i] += static_cast<double>(weights[at]) * static_cast<double>(value[i]);
+        sum[i] += static_cast<double>(weight) * static_cast<double>(value[i]);
     }
     float* out = problem.out + (sequence.query_begin + query) * problem.out_stride + head * problem.value_dim;
     for (std::size_t i = 0; i < sum.size(); ++i) out[i] = static_cast<float>(sum[i]);
@@ -108,7 +107,7 @@ ReplacedHead replace_head(Tape& tape, const kernels::Attention& problem, std::in
   replacing_probe(tape)->replace_weights(point, probed);
   for (std::size_t i = 0; i < allowed.size(); ++i)
     if (allowed[i] == 0) weights[i] = 0.0f;
-  apply_weights(problem, sequence, head, weights, allowed);
+  apply_weights(problem, sequence, head, weights);
   if (tape.recording()) {
     replaced.used = kept(tape, weights, size), replaced.slope = kept(tape, slope.data(), size);
     replaced.allowed = kept(tape, allowed.data(), size);

@@ -51,13 +51,8 @@ void AlignedText::transform(std::span<const unicode::Change> changes, std::size_
 void AlignedText::prepend(std::string_view prefix) {
   if (text_.empty()) return;
   text_.insert(0, prefix);
-  if (!tracked_) return;
-  // The bytes of the prefix and of the first code point get the input range of the first code point.
-  const std::size_t first = length_of(text_[prefix.size()]);
-  const Offsets front = spans_.front(), last = spans_[first - 1];
-  spans_.insert(spans_.begin(), prefix.size(), front);
-  std::size_t inserted = prefix.empty() ? 0 : length_of(prefix[0]);
-  for (; inserted < prefix.size() + first; ++inserted) spans_[inserted] = last;
+  // The prefix gets the input range of the first code point.
+  if (tracked_) spans_.insert(spans_.begin(), prefix.size(), Offsets(spans_.front()));
 }
 
 void AlignedText::append(std::string_view suffix) {

@@ -206,6 +206,25 @@ TEST(Evaluation, OnlyModelsWithTheSameLabelsAreCompared) {
   }
 }
 
+// Calculated by hand: of three b, two are predicted as b; the only a is predicted as a.
+TEST(Evaluation, TheScoresOfEachClassAreLines) {
+  const std::vector<std::string> labels{"b", "a"};
+  const std::vector<std::int32_t> predicted{0, 1, 1, 0}, truth{0, 1, 0, 0};
+  Evaluation result;
+  add_class_scores(predicted, truth, labels, result);
+  const std::vector<std::string> expected{"accuracy     0.7500",
+                                          "f1_macro     0.7333",
+                                          "f1_weighted  0.7667",
+                                          "f1_micro     0.7500",
+                                          "matthews     0.5774",
+                                          "class                precision    recall        F1   support",
+                                          "b                       1.0000    0.6667    0.8000         3",
+                                          "a                       0.5000    1.0000    0.6667         1"};
+  EXPECT_EQ(result.lines, expected);
+  EXPECT_EQ(result.details["confusion"], Json::parse("[[2, 1], [0, 1]]"));
+  EXPECT_EQ(result.details["classes"]["b"]["support"], 3);
+}
+
 TEST(Evaluation, NumbersAreNamesOfLabelsThatAreNumbers) {
   const std::vector<std::string> names{"low", "high"}, numbers{"1", "2"};
   EXPECT_EQ(class_named("high", names), 1);
@@ -213,6 +232,12 @@ TEST(Evaluation, NumbersAreNamesOfLabelsThatAreNumbers) {
   EXPECT_EQ(class_named("1", numbers), 0);
   EXPECT_REGARD_ERROR(class_named("0", numbers), ErrorKind::invalid_input, "(expected 1, 2, found \"0\")");
   EXPECT_REGARD_ERROR(class_named("2", names), ErrorKind::invalid_input, "expected low, high, or 0 to 1");
+  EXPECT_REGARD_ERROR(class_named("-1", names), ErrorKind::invalid_input, "no such label");
+  const std::vector<std::string> eight{"a", "b", "c", "d", "e", "f", "g", "h"};
+  EXPECT_REGARD_ERROR(class_named("x", eight), ErrorKind::invalid_input, "f, g, h, or 0 to 7");
+  std::vector<std::string> nine = eight;
+  nine.emplace_back("i");
+  EXPECT_REGARD_ERROR(class_named("x", nine), ErrorKind::invalid_input, "f, g, h, …, or 0 to 8");
 }
 
 TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {

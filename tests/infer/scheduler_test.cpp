@@ -120,6 +120,21 @@ TEST(Scheduler, SourcesCountTowardsAStepsTokens) {
   EXPECT_EQ(first[fifth], 4) << "9 and 1 are 10";
 }
 
+// The source is encoded in the first step only. The later steps prefill three prompt tokens each.
+TEST(Scheduler, APromptAfterASourceIsPrefilledInSeveralSteps) {
+  std::vector<std::vector<Hypothesis>> results;
+  for (const auto& [tokens_at_once, steps] : {std::pair{3, 3}, std::pair{8192, 1}}) {
+    Bench bench("translator", {.rows = 8, .tokens_at_once = tokens_at_once});
+    Request request = bench.request(2, 6);
+    request.prompt = {2, 5, 7, 9, 4};
+    bench.scheduler.submit(request);
+    bench.run();
+    EXPECT_EQ(bench.record.first_token[request.id], steps);
+    results.push_back(bench.record.results[request.id]);
+  }
+  EXPECT_TRUE(testing::same_bits(results[0], results[1]));
+}
+
 TEST(Scheduler, PagesAreCountedToTheLastTokenThatIsFedBack) {
   static_assert(kPageTokens == 32);
   Bench bench("gpt", {.rows = 8, .cache_pages = 3});
@@ -168,6 +183,32 @@ TEST(Scheduler, ARequestWaitsUntilAllItsPagesAreFree) {
   three_rows.submit(4, 4, 2), three_rows.submit(4, 4, 1);
   three_rows.steps(1);
   EXPECT_EQ(three_rows.scheduler.running(), 2);
+}
+
+// The first translation needs 2 pages for its source and 3 for its text, the second one page each. After the
+// first step, the first has 3 pages and needs 2 more.
+TEST(Scheduler, PagesOfASourceAreNotPagesOfItsText) {
+  for (const std::int64_t pages : {5, 6}) {
+    Bench scarce("translator", {.rows = 8, .cache_pages = pages});
+    const std::uint64_t first = scarce.submit(64, 96);
+    scarce.steps(1);
+    EXPECT_EQ(scarce.scheduler.cache().free_pages(), pages - 3);
+    const std::uint64_t second = scarce.submit(32, 32);
+    scarce.steps(1);
+    EXPECT_EQ(scarce.scheduler.running(), 1) << pages;
+    scarce.run();
+    EXPECT_EQ(scarce.record.last_token[first], 96);
+    EXPECT_EQ(scarce.record.first_token[second], 97);
+    EXPECT_EQ(scarce.tokens_of(second), 32u);
+    EXPECT_EQ(scarce.scheduler.cache().free_pages(), pages);
+  }
+  Bench enough("translator", {.rows = 8, .cache_pages = 7});
+  enough.submit(64, 96);
+  enough.steps(1);
+  enough.submit(32, 32);
+  enough.steps(1);
+  EXPECT_EQ(enough.scheduler.running(), 2) << "the encoded source needs no more pages";
+  enough.run();
 }
 
 TEST(Scheduler, TextsEndAtTheirLimits) {

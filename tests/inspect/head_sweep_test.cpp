@@ -188,6 +188,35 @@ TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
   EXPECT_GT(sets, 0u) << "no answer needs two heads, so nothing is shown";
 }
 
+// Sets of heads from a search in double with another implementation of GPT-2. The greedy sets are reduced by
+// exchanging two heads for a head that is not among them.
+TEST(HeadFlip, ExchangesTwoHeadsForAnotherOne) {
+  struct Case {
+    std::vector<std::int32_t> ids;
+    std::int32_t answer, instead;
+    std::vector<std::pair<std::int64_t, std::int64_t>> greedy, needed;  // pairs of layer and head
+  };
+  const std::vector<std::int32_t> first{29, 37, 104, 50, 32, 99, 30, 49},
+      second{2, 90, 7, 33, 59, 58, 14, 117};
+  const Case cases[] = {
+      {first, 57, 26, {{0, 3}, {1, 3}, {1, 0}}, {{0, 0}, {1, 0}}},
+      {first, 57, 105, {{0, 2}, {0, 3}, {1, 0}}, {{0, 0}, {1, 0}}},
+      {second, 115, 45, {{0, 0}, {1, 2}, {2, 0}, {1, 0}, {0, 3}, {0, 1}}, {{2, 3}, {0, 2}, {0, 3}}}};
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  for (const Case& one : cases) {
+    inspect::PassInput input;
+    input.target = one.ids;
+    const inspect::HeadFlip found =
+        inspect::flip_answer(*model, pool, input, {7, one.answer, one.instead}, {.most = 12});
+    std::vector<std::pair<std::int64_t, std::int64_t>> greedy, needed;
+    for (const inspect::FlipStep& step : found.steps) greedy.emplace_back(step.head.layer, step.head.head);
+    for (const Head& head : found.needed) needed.emplace_back(head.layer, head.head);
+    EXPECT_EQ(greedy, one.greedy) << one.instead;
+    EXPECT_EQ(needed, one.needed) << one.instead;
+  }
+}
+
 TEST(HeadFlip, WithoutAnAnswerComparesWithTheHighestOtherLogit) {
   ThreadPool pool(1);
   const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));

@@ -52,6 +52,14 @@ TEST(WordContext, SilhouetteAndPlaneAreThoseOfScikitLearn) {
   }
 }
 
+// The first item is alone in its group and counts as 0. The second and third have the distance 1 to each
+// other, and the distances 3 and 2 to the first.
+TEST(WordContext, ItemsAloneInTheirGroupCountAsZero) {
+  const std::vector<double> distances{0, 3, 2, 3, 0, 1, 2, 1, 0};
+  const std::vector<std::int32_t> groups{7, 4, 4};
+  EXPECT_DOUBLE_EQ(inspect::silhouette(distances, groups), (0 + (3.0 - 1) / 3 + (2.0 - 1) / 2) / 3);
+}
+
 TEST(WordContext, NoSilhouetteWithoutTwoGroups) {
   const std::vector<double> distances(9, 0.5);
   EXPECT_TRUE(std::isnan(inspect::silhouette(distances, std::vector<std::int32_t>{1, 1, 1})));

@@ -18,11 +18,11 @@ constexpr std::int64_t kHeads = 4, kGroups = 2, kSize = 5, kLongest = 7;
 const std::vector<std::int64_t> kLengths{4, 1, kLongest};
 
 // Change a weight and its slope: in head 1, multiply the weights of even keys by −0.5; in head 2, set the
-// weights of keys 0 and 1 to 0.75 and 0.25, and all others to 0.
+// weights of keys 1 and 3 to 0.75 and 0.25, and all others to 0.
 template <class T>
 void change(std::int64_t head, std::int64_t key, T& weight, T& slope) {
   if (head == 1 && key % 2 == 0) weight *= T(-0.5), slope *= T(-0.5);
-  if (head == 2) weight = key == 0 ? T(0.75) : key == 1 ? T(0.25) : T(0), slope = 0;
+  if (head == 2) weight = key == 1 ? T(0.75) : key == 3 ? T(0.25) : T(0), slope = 0;
 }
 
 struct ChangingProbe : ReplacingProbe {

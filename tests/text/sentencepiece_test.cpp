@@ -190,6 +190,23 @@ TEST(SentencePieceBytes, OtherNamesAreRefused) {
   EXPECT_EQ(model.decode(std::vector<std::int32_t>{1}), "A");
 }
 
+// The types of sentencepiece are numbered from 1 to 6.
+TEST(SentencePieceJson, PiecesOfAnotherFormAreRefused) {
+  const Json saved = Tokenizer::load(testing::golden("sentencepiece/sp-bpe-identity/sp.model"))->to_json();
+  const auto with = [&](const Json& piece) {
+    Json json = saved;
+    json.at("model").at("pieces").push_back(piece);
+    return Tokenizer::from_json(json, "saved");
+  };
+  EXPECT_NO_THROW(with({"another", 0.0, 1}));
+  EXPECT_NO_THROW(with({"<0x41>", 0.0, 6}));
+  for (const int type : {0, 7})
+    EXPECT_REGARD_ERROR(with({"another", 0.0, type}), ErrorKind::bad_file, "found " + std::to_string(type));
+  EXPECT_REGARD_ERROR(with({"another", 0.0}), ErrorKind::bad_file, "malformed piece");
+  EXPECT_REGARD_ERROR(with({"another", 0.0, 1, 1}), ErrorKind::bad_file, "malformed piece");
+  EXPECT_REGARD_ERROR(with("another"), ErrorKind::bad_file, "malformed piece");
+}
+
 TEST(SentencePieceFile, DamagedBytesAreRefused) {
   std::ifstream stream(testing::golden("sentencepiece/sp-bpe-identity/sp.model"), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(stream)), {});
