@@ -193,6 +193,13 @@ TEST(Bench, StartTakesEitherKindOfModel) {
   EXPECT_EQ(run_program({"bench", "start", "no-such-folder"}, folder.path()).exit_code, 4);
 }
 
+TEST(Bench, PeakMeasuresOneThreadAndAllThreads) {
+  const Json line = line_of({"bench", "peak", "-t", "1"});
+  EXPECT_EQ(line["bench"], "peak");
+  expect_positive(line, {"fma_gflops_one", "fma_gflops_all", "read_gb_s_one", "read_gb_per_processor_s",
+                         "read_gb_s_all"});
+}
+
 TEST(Bench, ProductsWithHeldWeights) {
   for (const char* dtype : {"f16", "bf16", "int8"}) {
     const std::vector<std::string> call = {

@@ -238,6 +238,21 @@ TEST_F(MediaStudyProgram, TwoEncodersAreSweptOverPairs) {
   expect_error({clip, "pairs.tsv", "--view", "sets"}, {"the view sets", "two encoders"});
 }
 
+// The text encoder has 24 positions.
+TEST_F(MediaStudyProgram, LongCaptionsAreTruncated) {
+  const std::string clip = golden("hf-more/clip-words").string(), from = golden("pictures").string() + "/";
+  std::string words;
+  for (int i = 0; i < 15; ++i) words += "a cat ";
+  const auto title = [&](const std::string& caption) {
+    write_file(folder_.path(), "pairs.tsv",
+               from + "deep.png\ta dog\n" + from + "lossy.webp\t" + caption + "\n");
+    return table({clip, "pairs.tsv"})["title"];
+  };
+  const Json whole = title(words);
+  EXPECT_EQ(title(words + "and a dog"), whole) << "words beyond the positions have no effect";
+  EXPECT_NE(title("a cat"), whole);
+}
+
 // A model with a CTC head has a loss of the transcript, and a logit for each label.
 TEST_F(MediaStudyProgram, ASpeechRecogniserWithACtcHeadHasALoss) {
   const fs::path model = folder_ / "ctc";

@@ -120,11 +120,13 @@ const std::vector<TaskCall> kTaskCalls = {
      long_text() + "\tGreen.\n"},
     {"AnswerStride", {"answer", "bert-qa-stride", "--stride", "40"}, 2, {"stride", "less than 40"}},
     {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},
+    {"AnswerTruncate", {"answer", "bert-qa-stride", "--truncate"}, 2, {"not expected: --truncate"}},
     {"AnswerNoFile", {"answer", "bert-qa-stride", "--text", "nowhere.txt"}, 4, {"nowhere.txt"}},
 
     {"TagNoHead", {"tag", "bert-nli"}, 2, {"no token-classification head"}},
     {"TagStride", {"tag", "bert-ner", "--stride", "38"}, 2, {"stride", "less than 38"}},
     {"TagWindow", {"tag", "bert-ner", "--max-tokens", "41"}, 2, {"at most 40"}},
+    {"TagTruncate", {"tag", "bert-ner", "--truncate"}, 2, {"not expected: --truncate"}},
     {"TagAggregation", {"tag", "bert-ner", "--aggregation", "mean"}, 2, {"--aggregation", "average"}},
 
     {"FillNoMask", {"fill", "roberta-fill"}, 3, {"standard input:1", "<mask>"}},

@@ -90,6 +90,10 @@ TEST(Evaluation, Regression) {
   Opened one("evaluate/regression-model");
   const Evaluation result = classification(one.subject, {.files = {file("numbers.tsv")}}, {});
   expect_scores(result, expected_scores("regression")["scores"], 1e-5);
+  Opened several("hf-more/bert-multilabel");
+  EXPECT_REGARD_ERROR(
+      classification(several.subject, {.files = {file("numbers.tsv")}}, {.scores = tasks::Scores::plain}),
+      ErrorKind::usage, "found a model with 5 outputs");
 }
 
 TEST(Evaluation, TokenClassification) {
@@ -102,6 +106,24 @@ TEST(Evaluation, TokenClassification) {
   const Evaluation strict = token_classification(one.subject, {.files = {file("entities.tsv")}},
                                                  {.strict = metrics::EntityScheme::iob2});
   expect_scores(strict, expected["strict"], kTolerance);
+}
+
+// BERT's tokenizer removes U+200D, so a word that contains only this character has no tokens. It counts as a
+// word without an entity.
+TEST(Evaluation, WordsWithoutTokensAreCounted) {
+  Opened one("hf-more/bert-ner");
+  const testing::TemporaryFolder folder;
+  const auto evaluated = [&](const std::string& content) {
+    const auto path = testing::write_file(folder.path(), "words.tsv", content);
+    return token_classification(one.subject, {.files = {path.string()}}, {});
+  };
+  const Evaluation result = evaluated("writes \xE2\x80\x8D fire\tI-PER O B-PER\nwrites\tO\n");
+  EXPECT_EQ(result.facts["words"], 4);
+  EXPECT_EQ(result.facts["words_without_tokens"], 1);
+  EXPECT_EQ(result.rows[0].output[1], "O");
+  EXPECT_FALSE(evaluated("writes fire\tI-PER B-PER\n").facts.contains("words_without_tokens"));
+  EXPECT_REGARD_ERROR(evaluated("fire\tO\nwrites \xE2\x80\x8D\tO O\n"), ErrorKind::invalid_input,
+                      "words.tsv:2: word 2 of the sentence has no tokens");
 }
 
 TEST(Evaluation, QuestionAnswering) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -86,6 +87,18 @@ TEST(Warp, RemovesWhatTransformersRemoves) {
     if (golden.has("probs_ties." + name))
       expect_probabilities(golden, "logits_ties", "probs_ties." + name, how, nullptr);
   }
+}
+
+// Weights of 1 are exact, so that these probabilities are exactly at the limits.
+TEST(Warp, LimitsAreInclusiveForMinPAndExclusiveForTopP) {
+  const float removed = -std::numeric_limits<float>::infinity();
+  std::vector<std::int32_t> order;
+  std::vector<float> scores{2.0f, 3.0f, 3.0f};
+  warp({.min_p = 1.0}, scores, order);
+  EXPECT_EQ(scores, (std::vector<float>{removed, 3.0f, 3.0f}));
+  scores.assign(4, 0.0f);
+  warp({.top_p = 0.5}, scores, order);
+  EXPECT_EQ(std::count(scores.begin(), scores.end(), removed), 2) << "two of four sum to 0.5";
 }
 
 TEST(Warp, NothingAskedChangesNothing) {

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 #include <span>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "inspect/answer_pass.h"
 #include "inspect/attention_view.h"
@@ -15,6 +18,7 @@
 #include "ops/tape.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
+#include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "tensor/arena.h"
 
@@ -215,6 +219,50 @@ TEST(HeadFlip, ExchangesTwoHeadsForAnotherOne) {
     EXPECT_EQ(greedy, one.greedy) << one.instead;
     EXPECT_EQ(needed, one.needed) << one.instead;
   }
+}
+
+// A search over stored differences. The greedy steps ablate the first four heads. Then the fifth head
+// replaces two of them, and another one becomes unnecessary.
+TEST(HeadFlip, RemovesHeadsAgainAfterAnExchange) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  const std::vector<Head> all = inspect::ModelPoints::of(*model, pool).all_heads();
+  inspect::PassInput input;
+  input.target = {5, 9, 7};
+  const Tensor logits = inspect::run_with_probe(*model, pool, {}, input.target, nullptr);
+  const std::span<const float> last(logits.row(2), static_cast<std::size_t>(logits.columns()));
+  const auto [least, most] = std::ranges::minmax_element(last);
+  const inspect::AnswerDifference answer{2, static_cast<std::int32_t>(most - last.begin()),
+                                         static_cast<std::int32_t>(least - last.begin())};
+  const TemporaryFolder folder;
+  const auto state = folder / "state";
+  inspect::flip_answer(*model, pool, input, answer, {.most = 0, .state = state});  // writes the first line
+  std::ofstream file(state, std::ios::app);
+  std::vector<Head> off;
+  const auto off_of = [&](std::size_t head) { return std::ranges::count(off, all[head]); };
+  const std::function<void()> write = [&] {
+    const auto first = off_of(0) + off_of(1) + off_of(2) + off_of(3);
+    const double difference = first == 4                   ? -1.0
+                              : off_of(2) + off_of(4) == 2 ? -0.5
+                                                           : 1.0 - 0.1 * static_cast<double>(first);
+    if (!off.empty())
+      file << Json{{"heads off", inspect::text_of(off)}, {"difference", difference}}.dump() << '\n';
+    if (off.size() == 4) return;
+    for (const Head& head : all) {
+      if (std::ranges::find(off, head) != off.end()) continue;
+      off.push_back(head);
+      write();
+      off.pop_back();
+    }
+  };
+  write();
+  file.close();
+  const inspect::HeadFlip found =
+      inspect::flip_answer(*model, pool, input, answer, {.most = 12, .state = state});
+  ASSERT_EQ(found.steps.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(found.steps[i].head, all[i]) << i;
+  EXPECT_EQ(found.needed, (std::vector<Head>{all[4], all[2]}));
+  EXPECT_EQ(found.difference, -0.5);
 }
 
 TEST(HeadFlip, WithoutAnAnswerComparesWithTheHighestOtherLogit) {

@@ -13,8 +13,12 @@ namespace {
 
 struct Outcome {
   std::vector<float> value;
+  bool needs_gradient;
   std::vector<std::vector<float>> gradients;
 };
+
+// Inputs that need a gradient: all, none, or the input with the given index.
+constexpr int kAllInputs = -1, kNoInput = -2;
 
 std::vector<float> copied(const Tensor& tensor) {
   const Tensor whole = tensor.clone();
@@ -24,7 +28,7 @@ std::vector<float> copied(const Tensor& tensor) {
 // `started`: value of the inputs' gradients before the backward pass, which adds to them; null: no gradients
 // yet.
 Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const std::vector<float>& upstream,
-            int threads, const float* started) {
+            int threads, const float* started, int wanted = kAllInputs) {
   ThreadPool pool(threads);
   Arena arena;
   Tape tape(pool, arena);
@@ -32,7 +36,8 @@ Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const
   std::vector<Var> variables;
   for (const Tensor& input : inputs) {
     // The inputs are copied, because some operations work in place.
-    variables.push_back(tape.make(input.shape(), true));
+    const bool needs_gradient = wanted == kAllInputs || wanted == static_cast<int>(variables.size());
+    variables.push_back(tape.make(input.shape(), needs_gradient));
     std::memcpy(variables.back()->value.data(), input.data(), input.bytes());
     if (started == nullptr) continue;
     const Tape::Gradient gradient = tape.gradient(variables.back());
@@ -41,8 +46,9 @@ Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const
   Var out = which.operation(tape, variables);
   Outcome outcome;
   outcome.value = copied(out->value);
+  outcome.needs_gradient = out->needs_gradient;
   const Tape::Gradient start = tape.gradient(out);
-  for (std::size_t i = 0; i < outcome.value.size(); ++i)
+  for (std::size_t i = 0; start.data != nullptr && i < outcome.value.size(); ++i)
     start.data[i] = upstream.empty() ? 0.0f : upstream[i % upstream.size()];
   tape.backward(out);
   for (Var variable : variables)
@@ -88,6 +94,26 @@ void check_gradients(const OperationCase& which, std::vector<Numbers> inputs, co
   }
 }
 
+// Compare `all`, in which every input needs a gradient, with passes in which one input or none needs it.
+void check_partial_gradients(const OperationCase& which, const std::vector<Tensor>& inputs,
+                             const std::vector<float>& upstream, const Outcome& all) {
+  const Outcome none = run(which, inputs, upstream, 1, nullptr, kNoInput);
+  ASSERT_FALSE(none.needs_gradient) << which.name << ": no input needs a gradient, but the result does";
+  ASSERT_EQ(none.value.size(), all.value.size());
+  for (std::size_t i = 0; i < all.value.size(); ++i)
+    ASSERT_NEAR(none.value[i], all.value[i], which.tolerance * std::max(1.0f, std::abs(all.value[i])))
+        << which.name << ": the value without gradients differs at " << i;
+  for (std::size_t n = 0; n < inputs.size(); ++n) {
+    const Outcome alone = run(which, inputs, upstream, 1, nullptr, static_cast<int>(n));
+    ASSERT_EQ(alone.value, all.value) << which.name << ": the value depends on the inputs with gradients";
+    float most = 1.0f;
+    for (const float g : all.gradients[n]) most = std::max(most, std::abs(g));
+    for (std::size_t i = 0; i < all.gradients[n].size(); ++i)
+      ASSERT_NEAR(alone.gradients[n][i], all.gradients[n][i], 2e-6f * most)
+          << which.name << ": the gradient of input " << n << " depends on the gradients of other inputs";
+  }
+}
+
 }  // namespace
 
 void check_operation(const OperationCase& which, std::uint64_t seed) {
@@ -118,6 +144,7 @@ void check_operation(const OperationCase& which, std::uint64_t seed) {
   ASSERT_EQ(one.value, three.value) << which.name << ": the value depends on the threads";
   for (std::size_t n = 0; n < inputs.size(); ++n)
     ASSERT_EQ(one.gradients[n], three.gradients[n]) << which.name << ": a gradient depends on the threads";
+  check_partial_gradients(which, inputs, upstream, one);
 
   const float started = 0.5f;
   const Outcome added = run(which, inputs, upstream, 1, &started);

@@ -32,6 +32,8 @@ struct OperationCase {
 // - a gradient differs from central differences of the reference (in double, at `samples` elements),
 // - a gradient accumulated onto a start value differs from start value plus assigned gradient by more than
 //   rounding,
+// - the value or the gradient of an input changes if no other input needs a gradient,
+// - the result needs a gradient although no input needs one,
 // - the bits differ between one thread and three.
 void check_operation(const OperationCase& operation, std::uint64_t seed);
 

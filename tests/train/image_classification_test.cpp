@@ -294,6 +294,14 @@ TEST(PicturePreview, IsBrightWhereThePictureIs) {
   EXPECT_EQ(data::picture_preview(pixels), "   @\n\n");
 }
 
+TEST(PicturePreview, HasTheMeanOfAllChannels) {
+  const Tensor pixels = Tensor::zeros({1, 2, 4, 2});
+  pixels.f32()[2 * 2] = 0.5f;          // channel 0, row 2, column 0
+  pixels.f32()[1 * 4 * 2 + 1] = 1.0f;  // channel 1, row 0, column 1
+  EXPECT_EQ(data::picture_preview(pixels), " @\n+\n");
+  EXPECT_EQ(data::picture_preview(pixels, 1), "\n") << "one cell has no contrast";
+}
+
 TEST(Warp, EqualsTorchGridSample) {
   const Json golden = read_json(regard::testing::golden("pictures/warp.json").string());
   const auto picture = golden["picture"].get<std::vector<float>>();

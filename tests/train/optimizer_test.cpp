@@ -301,6 +301,32 @@ TEST(Muon, LeavesEmbeddingsAndHeadsToAdamW) {
                                              "second.h.0.attn.query.bias"}));
 }
 
+// The scale of an update is √max(1, rows / columns), with match_adamw 0.2 √max(rows, columns).
+TEST(Muon, ScaleOfAnUpdate) {
+  ThreadPool pool(1);
+  for (const auto& [shape, ratio] :
+       {std::pair(Shape{8, 2}, 0.1 * std::sqrt(8.0)), std::pair(Shape{2, 8}, 0.2 * std::sqrt(8.0))}) {
+    std::vector<Tensor> updates;
+    for (const bool match : {false, true}) {
+      const auto weight = optimised_parameter("h.0.weight", Tensor::zeros(shape));
+      weight->use = Parameter::Use::linear;
+      Parameter* parameters[] = {weight.get()};
+      OptimizerOptions options;
+      options.method = "muon";
+      options.muon.match_adamw = match;
+      Tensor gradient = Tensor::empty(shape);
+      for (std::int64_t i = 0; i < gradient.elements(); ++i)
+        gradient.f32()[i] = static_cast<float>(i * 7 % 5) - 1.5f;
+      set_gradient(*weight, gradient);
+      make_optimizer(parameters, options)->step(pool, 0.1, 1.0);
+      updates.push_back(weight->value().clone());
+    }
+    for (std::int64_t i = 0; i < updates[0].elements(); ++i)
+      EXPECT_NEAR(updates[1].f32()[i], ratio * double{updates[0].f32()[i]}, 1e-6) << i;
+    EXPECT_GT(largest(updates[0]), 0.01);
+  }
+}
+
 TEST(Clipping, FactorsAreTorchs) {
   const auto file = formats::SafetensorsFile::open(testing::golden("training-pieces/golden.safetensors"));
   ThreadPool pool(2);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cmath>
+
 #include "ops/span_cross_entropy.h"
 #include "run_case.h"
 #include "support/compress.h"
@@ -118,6 +120,27 @@ TEST(SpanCrossEntropy, IsASumOverSequences) {
   std::vector<float> ignored;
   EXPECT_EQ(run({{1, 2, 3, 4}}, {-100, -100}, ignored), 0.0f);
   EXPECT_REGARD_ERROR(run({{1, 2, 3, 4}}, {2, 0}, ignored), ErrorKind::invalid_input, "span_cross_entropy");
+}
+
+// The answer's start is not known in the first sequence, its end not in the second.
+TEST(SpanCrossEntropy, IgnoresOneLabelOfASequence) {
+  constexpr std::int32_t kNone = -100;
+  ThreadPool pool(1);
+  RaggedBuffer shape;
+  shape.add(3, 0), shape.add(2, 1);
+  const std::int32_t labels[] = {kNone, 2, 1, kNone};
+  const Tensor logits = Tensor::of({5, 2}, {1, 2, 3, 2, 0, 2, 2, 5, 1, 2});
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({.record = true});
+  Var input = tape.input(logits, true);
+  Var loss = ops::span_cross_entropy(tape, input, shape.view(), labels, 0.5f);
+  // column 1 of the first sequence: three equal logits; column 0 of the second: logits 2 and 1, label 1
+  EXPECT_NEAR(loss->value.f32()[0], 0.5 * (std::log(3.0) + std::log1p(std::exp(1.0))), 1e-6);
+  tape.backward(loss);
+  const double p = 1 / (1 + std::exp(-1.0));
+  const double expected[] = {0, 1.0 / 6, 0, 1.0 / 6, 0, -1.0 / 3, p / 2, 0, -p / 2, 0};
+  for (std::int64_t i = 0; i < 10; ++i) EXPECT_NEAR(input->gradient.f32()[i], expected[i], 1e-6) << i;
 }
 
 TEST(AnswerWindows, EqualTransformers) {
