@@ -51,9 +51,8 @@ struct Trained {
 auto teller(std::optional<ProgressBar>& progress, bool quiet) {
   return [&progress, quiet](const vectors::TrainProgress& now) {
     if (!progress) progress.emplace(quiet);
-    if (progress->shown())
-      progress->update(now.fraction, fmt::format("loss {:.4f} · rate {:.4f} · {:.0f}k words/s", now.loss,
-                                                 now.rate, now.words_per_second / 1000.0));
+    progress->update(now.fraction, fmt::format("loss {:.4f} · rate {:.4f} · {:.0f}k words/s", now.loss,
+                                               now.rate, now.words_per_second / 1000.0));
   };
 }
 

@@ -32,7 +32,7 @@ PassInput OtherInputReader::read(const OtherInput& other, bool decodes) const {
 
 PassInput OtherInputReader::read_text(const OtherInput& other) const {
   require_kind(false, "text=" + other.text);
-  if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
+  if (loaded_ == nullptr || !loaded_->source)
     throw usage_error("text= needs a tokenizer, and the model's folder has none")
         .found("text=" + other.text)
         .expected("ids=0,1,…");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -79,6 +81,38 @@ TEST_F(Studies, AreFormatted) {
   Study broken = heads;
   broken.rows[0].pop_back();
   EXPECT_REGARD_ERROR(format(broken, "csv"), ErrorKind::usage, "cells");
+}
+
+// The fraction is 0 until the first loss without a head is known.
+TEST_F(Studies, OfHeadsReportTheCompletedFraction) {
+  std::vector<double> shares;
+  const auto progress = [&](double share) {
+    if (share > 0.0) shares.push_back(share);
+    return true;
+  };
+  const auto expect_one_for_each_row = [&](const Study& heads) {
+    ASSERT_EQ(shares.size(), heads.rows.size());
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      EXPECT_DOUBLE_EQ(shares[i], static_cast<double>(i + 1) / static_cast<double>(shares.size()));
+  };
+  expect_one_for_each_row(study(model_, "heads", {.text = "the fox", .progress = progress}));
+  const std::size_t heads = shares.size();
+  shares.clear();
+  study(model_, "sets", {.text = "the fox", .most = 2, .progress = progress});
+  ASSERT_EQ(shares.size(), 2 * heads - 1) << "the second step measures one head fewer";
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_DOUBLE_EQ(shares[heads - 1], 0.5);
+  EXPECT_DOUBLE_EQ(shares.back(), 1.0);
+  shares.clear();
+  const std::string images = testing::golden("pictures").string() + "/";
+  testing::write_file(folder_.path(), "pairs.tsv",
+                      images + "deep.png\ta cat\n" + images + "lossy.webp\ta dog\n");
+  const Model clip = load(testing::golden("hf-more/clip-words"));
+  expect_one_for_each_row(study(clip, "heads", {.data = folder_ / "pairs.tsv", .progress = progress}));
+  EXPECT_EQ(shares.size(), 4u);
+  const auto until_half = [](double share) { return share < 0.5; };
+  EXPECT_REGARD_ERROR(study(clip, "heads", {.data = folder_ / "pairs.tsv", .progress = until_half}),
+                      ErrorKind::cancelled, "");
 }
 
 TEST_F(Studies, RefuseWrongArguments) {

@@ -1,4 +1,4 @@
-// The screen of a training run on a terminal.
+// The screen of a training run on a terminal, and the progress line of other trainings.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -102,6 +102,32 @@ TEST(TrainingScreen, RowsFitTheTerminal) {
       on_terminal({"train", "run.toml", "--set", "output.folder=low"}, folder.path(), 70, 2);
   EXPECT_NE(low.find("learning rate"), std::string::npos);
   EXPECT_EQ(low.find("\nvalidation at"), std::string::npos);
+}
+
+TEST(ProgressLine, NamesEachPartOfATrainingAndIsErased) {
+  const testing::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "the fox is quick and the dog runs\n";
+  testing::write_file(folder.path(), "lines.txt", text);
+  const auto expect_parts = [&](std::vector<std::string> arguments, const std::vector<const char*>& parts) {
+    arguments.insert(arguments.end(), {"lines.txt", "-o", "result", "-t", "1"});
+    const std::string written = on_terminal(arguments, folder.path(), 120, 24);
+    std::size_t place = 0;
+    for (const char* part : parts) {
+      const std::size_t next = written.find(part, place);
+      EXPECT_NE(next, std::string::npos) << part << " in " << written;
+      if (next != std::string::npos) place = next;
+    }
+    for (const std::string& line : shown_after(written))
+      for (const char* part : parts) EXPECT_EQ(line.find(part), std::string::npos) << line;
+  };
+  const std::vector<std::string> vectors{"vectors", "train", "--size", "4", "--epochs", "1", "--model"};
+  auto glove = vectors, pairs = vectors;
+  glove.emplace_back("glove"), pairs.emplace_back("skip-gram");
+  expect_parts(glove, {"read 0 MB · ", "counting pairs ", "loss ", " · rate 0.0500 · ", "k words/s "});
+  expect_parts(pairs, {"read 0 MB · ", "loss 0.6", " · rate 0.0250 · ", "k words/s "});
+  expect_parts({"tokenizer", "train", "--type", "unigram", "--vocab-size", "330"},
+               {"read 0 MB · ", " MB/s ", "pieces "});
 }
 
 }  // namespace

@@ -23,6 +23,16 @@ TEST(Preview, LongExamplesAreWrapped) {
             "\n"
             "    three\n"
             "\n");
+  EXPECT_EQ(aligned_preview(rows, 11), aligned_preview(rows, 12)) << "the first lines have 11 columns";
+  EXPECT_EQ(aligned_preview(rows, 10),
+            "  t one\n"
+            "  l 1\n"
+            "\n"
+            "    two\n"
+            "    2\n"
+            "\n"
+            "    three\n"
+            "\n");
   EXPECT_EQ(aligned_preview({}), "");
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/parameter.h"
 #include "support/namespaces.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
@@ -71,6 +72,42 @@ TEST(Weights, ThatDoNotFitAreNamed) {
   auto other = good;
   other[0].tensor = Tensor::zeros(Shape{3, 3});
   expect(other, "\"" + good[0].name + "\" does not match the config (expected");
+}
+
+// GPT-2 ties its output layer to the embedding. A file may contain both, if they are equal.
+TEST(Weights, CopiesOfATiedWeightMustBeEqual) {
+  const auto original = testing::golden("hf-tiny/gpt2");
+  const auto file = formats::SafetensorsFile::open(original / "model.safetensors");
+  std::vector<formats::NamedTensor> tensors;
+  for (const formats::TensorEntry& entry : file->entries())
+    tensors.push_back({entry.name, file->tensor(entry.name)});
+  const Tensor embedding = file->tensor("transformer.wte.weight");
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(original / "config.json", folder / "config.json");
+  const auto load_with = [&](const Tensor& copy) {
+    auto all = tensors;
+    all.push_back({"lm_head.weight", copy});
+    formats::write_safetensors(folder / "model.safetensors", all);
+    return load_model(formats::ModelFolder::open(folder.path()));
+  };
+  const auto model = load_with(embedding);
+  const auto saved = weights_of(*model);
+  EXPECT_EQ(saved.size(), tensors.size() + 1);
+  std::size_t found = 0;
+  for (const auto& [name, tensor] : saved) {
+    if (name != "lm_head.weight") continue;
+    ++found;
+    ASSERT_EQ(tensor.shape(), embedding.shape());
+    EXPECT_EQ(std::memcmp(tensor.data(), embedding.data(), embedding.bytes()), 0);
+  }
+  EXPECT_EQ(found, 1u);
+
+  Tensor changed = embedding.clone();
+  changed.f32()[changed.elements() - 1] += 1.0f;
+  const Tensor zeros = Tensor::zeros(embedding.shape());
+  for (const Tensor& copy : {changed, zeros.to(DType::bf16), embedding.reshape({32, 120})})
+    EXPECT_REGARD_ERROR(load_with(copy), ErrorKind::bad_file,
+                        "\"lm_head.weight\" differs from \"transformer.wte.weight\"");
 }
 
 }  // namespace

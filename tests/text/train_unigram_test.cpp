@@ -15,6 +15,7 @@
 #include "support/shared_data.h"
 #include "text/repeated_substrings.h"
 #include "text/unigram_lattice.h"
+#include "text/unigram_trainer.h"
 
 namespace regard::text {
 namespace {
@@ -132,6 +133,19 @@ TEST(TrainUnigram, PiecesAndLikelihoodAreThoseOfTheReference) {
     EXPECT_NEAR(score / entry.at("log_likelihood").get<double>(), 1.0, 1e-4);
   }
   EXPECT_EQ(seen, 4u);
+}
+
+// Exchanging "ab" and "cd" does not change the words, so both pieces have the same loss. "cd" is later in
+// byte order and therefore the earlier seed.
+TEST(TrainUnigram, OfPiecesWithEqualLossesTheEarlierSeedIsKept) {
+  const std::vector<WordCount> words{{"abe", 10}, {"abf", 10}, {"cde", 10}, {"cdf", 10}};
+  UnigramTrainer::Limits limits;
+  limits.pieces = 7, limits.special_tokens = 1;
+  std::set<std::string> pieces;
+  for (const ScoredPiece& piece :
+       UnigramTrainer(words, nullptr).learn(limits, {U'a', U'b', U'c', U'd', U'e', U'f'}))
+    pieces.insert(piece.piece);
+  EXPECT_EQ(pieces, (std::set<std::string>{"a", "b", "c", "cd", "d", "e", "f"}));
 }
 
 TEST(TrainUnigram, DecodingGivesTheTextInNormalFormC) {
