@@ -26,7 +26,8 @@ std::unique_ptr<SoundSource> open_source(const std::filesystem::path& path) {
   std::string first = first_bytes(*stream);
   if (first.empty()) throw file_error(stream->name(), "the file is empty").expected("a sound");
   if (is_wav(first)) return open_wav(std::move(stream), std::move(first));
-  if (path != "-" && std::filesystem::is_regular_file(path)) return open_with_library(path);
+  if (path != "-" && !stream->compressed() && std::filesystem::is_regular_file(path))
+    return open_with_library(path);
   return open_with_library(*stream, first);
 }
 

@@ -112,9 +112,9 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
   const auto write = [&](std::string_view bytes) {
     size += bytes.size();
     if (size > kMostPipedBytes)
-      throw file_error(stream.name(), "the sound from the pipe is too large")
+      throw file_error(stream.name(), "the sound is too large for a temporary file")
           .expected("at most " + std::to_string(kMostPipedBytes >> 20) + " MiB")
-          .remedy("Give the name of the file instead of a pipe, or convert the sound to WAV");
+          .remedy("Give an uncompressed file instead of a pipe or a compressed file, or convert it to WAV");
     if (std::fwrite(bytes.data(), 1, bytes.size(), copy.get()) != bytes.size())
       throw io_error("temporary file", "cannot write", errno);
   };

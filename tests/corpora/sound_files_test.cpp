@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "data/sound.h"
+#include "support/compress.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -49,6 +50,15 @@ TEST_P(SoundFiles, TruncatedOnesAreErrors) {
         whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size()))));
     EXPECT_REGARD_ERROR(data::read_sound(folder / GetParam(), kRate, 10.0), ErrorKind::bad_file, GetParam());
   }
+}
+
+TEST_P(SoundFiles, AreReadCompressed) {
+  const std::string packed = gzip(read_file(testing::golden("sound/files") / GetParam()));
+  if (packed.empty()) GTEST_SKIP() << "built without zlib";
+  testing::TemporaryFolder folder;
+  write_file_atomically(folder / "sound.gz", packed);
+  EXPECT_TRUE(data::looks_like_sound(folder / "sound.gz"));
+  EXPECT_EQ(data::read_sound(folder / "sound.gz", kRate, 10.0), found_);
 }
 
 INSTANTIATE_TEST_SUITE_P(, SoundFiles, ::testing::Values("tone.flac", "tone.ogg", "tone.opus", "tone.mp3"),
