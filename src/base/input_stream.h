@@ -35,6 +35,8 @@ class InputStream {
   void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
 
   const std::string& name() const noexcept { return name_; }  // name of the input, for messages
+  // Return true if the input is compressed. Valid after read() has appended bytes.
+  bool compressed() const noexcept { return decompressor_ != nullptr; }
 
  private:
   bool fill();

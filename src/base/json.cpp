@@ -203,6 +203,13 @@ Json read_json(const std::string& path, JsonLimits limits) {
   return parse_json(read_regular_file(path, limits.bytes), path, limits);
 }
 
+Json read_json_object(const std::string& path, JsonLimits limits) {
+  Json content = read_json(path, limits);
+  if (!content.is_object())
+    throw file_error(path, "the content is not a JSON object").found(describe(content));
+  return content;
+}
+
 std::string describe(const Json& value) {
   constexpr std::size_t kLongest = 60;
   switch (value.type()) {

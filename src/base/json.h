@@ -32,6 +32,8 @@ struct JsonLimits {
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
 // Parse a regular file as parse_json() does. Throws io if it cannot be read.
 Json read_json(const std::string& path, JsonLimits limits = {});
+// As read_json(); throws bad_file if the content is not an object.
+Json read_json_object(const std::string& path, JsonLimits limits = {});
 
 // Return a short description of a value for messages: `the string "abc"`, `the number 1.5`, `an object`.
 std::string describe(const Json& value);

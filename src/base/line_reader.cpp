@@ -1,5 +1,7 @@
 #include "base/line_reader.h"
 
+#include <utility>
+
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
@@ -15,9 +17,11 @@ void LineReader::fill() {
     searched_ -= begin_;
     begin_ = 0;
   }
-  if (buffer_.size() > kMaxLine)
-    throw Error(ErrorKind::bad_file, "the line is too long", {name(), line_number_ + 1, -1})
-        .expected("at most " + std::to_string(kMaxLine) + " bytes");
+  if (buffer_.size() > kMaxLine) {
+    if (bad_utf8_ != BadUtf8::flag_long) throw too_long(line_number_ + 1);
+    buffer_.clear();
+    searched_ = 0, cut_ = true;
+  }
   ended_ = !input_.read(buffer_);
 }
 
@@ -42,7 +46,7 @@ bool LineReader::next(std::string& line) {
   // The buffer contains the whole first line or the whole input, so a byte order mark is complete.
   if (line_number_ == 0 && begin_ == 0 && std::string_view(buffer_).starts_with(kByteOrderMark))
     begin_ = kByteOrderMark.size();
-  if (!whole && begin_ == buffer_.size()) {
+  if (!whole && begin_ == buffer_.size() && !cut_) {
     searched_ = begin_;
     return false;
   }
@@ -55,18 +59,30 @@ bool LineReader::next(std::string& line) {
   }
   begin_ = searched_ = whole ? end + 1 : end;
   ++line_number_;
+  long_line_ = std::exchange(cut_, false);
+  if (long_line_) line.clear();
   check(line);
   return true;
+}
+
+Error LineReader::too_long(std::int64_t line) const {
+  return Error(ErrorKind::bad_file, "the line is too long", {name(), line, -1})
+      .expected("at most " + std::to_string(kMaxLine) + " bytes");
+}
+
+Error LineReader::fault() const {
+  return long_line_ ? too_long(line_number_)
+                    : Error(ErrorKind::bad_file, "the line is not UTF-8", {name(), line_number_, -1});
 }
 
 void LineReader::check(const std::string& line) {
   valid_ = true;
   if (bad_utf8_ == BadUtf8::keep) return;
   const auto bad = utf8::first_bad_byte(line);
-  if (!bad) return;
-  valid_ = false;
+  valid_ = !bad && !long_line_;
+  if (valid_) return;
   ++bad_lines_;
-  if (bad_utf8_ == BadUtf8::refuse)
+  if (bad && bad_utf8_ == BadUtf8::refuse)
     throw Error(ErrorKind::bad_file, "the line is not UTF-8",
                 {name(), line_number_, static_cast<std::int64_t>(*bad)})
         .remedy("Convert the file to UTF-8");

@@ -9,19 +9,21 @@
 
 #include "base/input_stream.h"
 #include "base/namespaces.h"
+#include "regard/error.h"
 
 namespace regard::base {
 
 // Handling of a line that is not UTF-8.
 enum class BadUtf8 {
-  refuse,  // throw bad_file with file, line and byte
-  flag,    // return the line; valid() returns false, and bad_lines() counts the line
-  keep,    // return the line without a check
+  refuse,     // throw bad_file with file, line and byte
+  flag,       // return the line; valid() returns false, and bad_lines() counts the line
+  flag_long,  // as flag; a line of more than kMaxLine bytes is returned in the same way, without its text
+  keep,       // return the line without a check
 };
 
 class LineReader {
  public:
-  // maximum size of a line in bytes; a longer line throws bad_file
+  // maximum size of a line in bytes; a longer line throws bad_file, except with BadUtf8::flag_long
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
 
   // "-" is standard input. Throws io if the file cannot be opened.
@@ -42,12 +44,14 @@ class LineReader {
 
   std::int64_t line_number() const noexcept { return line_number_; }  // number of the line read last, from 1
   bool valid() const noexcept { return valid_; }  // true if the line read last is UTF-8 or was not checked
+  Error fault() const;  // if the line read last is not valid: the error that describes it
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 
  private:
   void fill();
   void check(const std::string& line);
+  Error too_long(std::int64_t line) const;
 
   InputStream input_;
   BadUtf8 bad_utf8_;
@@ -56,6 +60,8 @@ class LineReader {
   std::size_t searched_ = 0;  // offset before which buffer_ contains no unread line end
   std::string_view line_end_;
   bool ended_ = false, valid_ = true;
+  bool cut_ = false;        // true if the beginning of the next line was dropped because the line is too long
+  bool long_line_ = false;  // true if the line read last was too long
   std::int64_t line_number_ = 0, bad_lines_ = 0;
 };
 

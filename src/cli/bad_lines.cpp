@@ -13,8 +13,7 @@ void add_skip_bad(CLI::App& verb, bool& skip) {
 }
 
 void BadLines::check(const LineReader& reader) {
-  if (!reader.valid())
-    throw Error(ErrorKind::bad_file, "the line is not UTF-8", {reader.name(), reader.line_number(), -1});
+  if (!reader.valid()) throw reader.fault();
 }
 
 bool BadLines::skips(const Error& error) {

@@ -17,9 +17,10 @@ class BadLines {
  public:
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // Return the policy for the LineReader: refuse lines that are not UTF-8, or flag them for check().
-  BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
-  // Throw bad_file if the line that the reader returned last is not UTF-8.
+  // Return the policy for the LineReader: refuse lines that are not UTF-8 or too long, or flag them for
+  // check().
+  BadUtf8 policy() const { return skip_ ? BadUtf8::flag_long : BadUtf8::refuse; }
+  // Throw bad_file if the line that the reader returned last is not UTF-8 or too long.
   static void check(const LineReader& reader);
   // Return true if the line that caused `error` is skipped, and count the line. Only errors of kind bad_file
   // and invalid_input are skipped, and only with --skip-bad.

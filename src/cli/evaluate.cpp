@@ -103,6 +103,17 @@ void check_kind(const std::string& task, const infer::LoadedModel& model, const 
   if (!fits) throw wrong_task(task, name, task_of(model, name));
 }
 
+// Throws usage for an option of decoding or of conversations that has no effect on the task.
+void check_options(const EvaluateOptions& options, const std::string& task) {
+  const bool searches = task == "translation" || task == "captioning";
+  if (options.beam && !searches && task != "speech-recognition")
+    throw usage_error("--beam has no effect on this task").found("the task " + task);
+  if (options.length_penalty && !searches)
+    throw usage_error("--length-penalty has no effect on this task").found("the task " + task);
+  if ((options.chat || !options.chat_template.empty()) && task != "language-model")
+    throw usage_error("--chat and --chat-template need a language model").found("the task " + task);
+}
+
 evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::Subject& subject) {
   evaluate::ClassificationOptions classes;
   classes.threshold = options.threshold, classes.cut = options.cut, classes.most_tokens = options.context;
@@ -118,12 +129,9 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   if (task == "translation")
     return evaluate::translation(subject, options.data,
                                  {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
-  if (options.chat || !options.chat_template.empty()) {
-    if (task != "language-model")
-      throw usage_error("--chat and --chat-template need a language model").found("the task " + task);
+  if (options.chat || !options.chat_template.empty())
     return evaluate::conversations(subject, folder, options.data,
                                    {options.chat_template, options.context, options.cut});
-  }
   if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
   if (task == "masked-language-model")
     return evaluate::masked_language_model(subject, options.data, {.seed = seed, .context = options.context});
@@ -169,6 +177,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
   if (!options.task.empty() && options.task != task) throw wrong_task(options.task, path, task);
+  check_options(options, task);
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
   const fs::path folder = formats::ModelFolder::open(path).path;
@@ -182,6 +191,7 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::
 evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::string& path,
                                     Globals& globals) {
   const auto embedding = [&] {
+    check_options(options, "embedding");
     const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(
         path, {.adapter = options.adapter, .most_tokens = options.context}, weight_mode(globals));
     folder.loaded.model->prepare_for_inference(globals.pool());
@@ -198,6 +208,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   const std::string task = options.task.empty() ? task_of(model, path) : options.task;
   if (task == "embedding") return embedding();
   check_kind(task, model, path);
+  check_options(options, task);
   if (options.beam) model.options.beam = *options.beam;
   if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
   model.options.check();

@@ -48,7 +48,8 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
       if (std::isfinite(value)) {
         row.push_back(value);
       } else {
-        row.push_back(value < 0 ? "-inf" : "inf");  // text instead of a number, because JSON has no infinity
+        // text instead of a number, because JSON has no infinity and no NaN
+        row.push_back(std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
       }
     }
     rows.push_back(std::move(row));

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -130,7 +131,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
   const sigset_t signals = blocked_signals();  // must be called before the first thread starts
   const serve::ServeOptions options = options_of(request, globals);
   serve::Service service(options, globals.pool());
-  bool announced = false;
+  bool announced = false, reload = false;
   while (true) {
     const timespec wait{announced ? 60 : 0, announced ? 0 : 20'000'000};
     const int signal = sigtimedwait(&signals, nullptr, &wait);
@@ -142,13 +143,14 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
     }
     if (signal == SIGINT || signal == SIGTERM) break;
     if (signal < 0 && announced) return_freed_memory();
-    if (signal == SIGHUP && announced)
-      service.reload([quiet = globals.quiet](const std::string& error) {
-        if (!error.empty())
-          print_message("regard: the models could not be reloaded: {}\n", error);
-        else if (!quiet)
-          print_message("reloaded\n");
-      });
+    if (signal == SIGHUP) reload = true;
+    if (!announced || !std::exchange(reload, false)) continue;
+    service.reload([quiet = globals.quiet](const std::string& error) {
+      if (!error.empty())
+        print_message("regard: the models could not be reloaded: {}\n", error);
+      else if (!quiet)
+        print_message("reloaded\n");
+    });
   }
   // From here on, a second signal ends the program immediately.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

@@ -87,7 +87,7 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const T
 template <class Work>
 void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   BadLines bad_lines(options.skip_bad);
-  LineReader reader(options.input, BadUtf8::flag);
+  LineReader reader(options.input, BadUtf8::flag_long);
   struct Line {
     std::string text, result;
     std::optional<Error> error;
@@ -109,9 +109,7 @@ void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
     do {
       Line& line = lines.emplace_back();
       line.text = text;
-      if (!reader.valid())
-        line.error.emplace(ErrorKind::bad_file, "the line is not UTF-8",
-                           Place{reader.name(), reader.line_number(), -1});
+      if (!reader.valid()) line.error = reader.fault();
     } while (lines.size() < kBatchLines && next_if_ready());
     globals.pool().parallel_for(static_cast<std::int64_t>(lines.size()), [&](std::int64_t i, int) {
       Line& line = lines[static_cast<std::size_t>(i)];

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 
 #include "base/shuffle.h"
+#include "regard/error.h"
 
 namespace regard::data {
 namespace {
+
+constexpr std::size_t kMostPairs = std::size_t{1} << 32;  // limit of the indices, which have 32 bits
 
 // Pairs are sorted by length within chunks of about this many batches. The chunks are large enough for
 // batches of similar lengths, and small enough that batches differ from epoch to epoch.
@@ -41,6 +45,11 @@ std::size_t windows_of(std::size_t tokens, std::int64_t window_tokens) {
 }  // namespace
 
 void EpochPlan::make(const PairStore& pairs, const Options& options, std::uint64_t epoch) {
+  if (pairs.size() > kMostPairs)
+    throw usage_error("the training data has too many pairs")
+        .found(std::to_string(pairs.size()))
+        .expected("at most " + std::to_string(kMostPairs))
+        .remedy("Divide the data, and train on the parts one after the other");
   RandomStream random({options.seed, epoch, place_of("data.order")});
   order_.clear();
   offsets_.assign(1, 0);

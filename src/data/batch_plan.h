@@ -12,7 +12,7 @@
 
 namespace regard::data {
 
-// The batches of one epoch over a parallel corpus.
+// The batches of one epoch over a parallel corpus of at most 2^32 pairs.
 class EpochPlan {
  public:
   struct Options {
@@ -26,7 +26,8 @@ class EpochPlan {
   };
 
   // Plan an epoch: shuffle the pairs, divide them into batches of at most batch_tokens, and shuffle the
-  // batches. A pair of more than batch_tokens target tokens is a batch of its own.
+  // batches. A pair of more than batch_tokens target tokens is a batch of its own. Throws usage for too many
+  // pairs.
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }

@@ -32,10 +32,11 @@ struct ImageLimits {
 // Read the images of a file; "-" is standard input. The format is detected from the first bytes: PNG, JPEG
 // and WebP (if the build has libpng, libjpeg and libwebp), PPM and PGM (plain or binary), IDX (unsigned bytes
 // [count, rows, columns]; all images are returned). Files compressed with gzip or zstd are decompressed. Grey
-// images get three equal channels, 16-bit samples keep their upper byte, and transparency is dropped, as in
-// Pillow's convert("RGB"). The EXIF orientation is applied, as transformers' load_image does. Only the
-// default image of an animated PNG is read. Throws bad_file if the file is not an image, is damaged or larger
-// than `limits`, or has a format that this build cannot read.
+// images get three equal channels, 16-bit samples of PNG keep their upper byte, and transparency is dropped,
+// as in Pillow's convert("RGB"). Samples of PPM and PGM are scaled from their maximum value to 255 and
+// rounded. The EXIF orientation is applied, as transformers' load_image does. Only the default image of an
+// animated PNG is read. Throws bad_file if the file is not an image, is damaged or larger than `limits`, or
+// has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits = {});
 
 // Read a file that contains one image. Throws as read_images() does, and bad_file for an IDX file with

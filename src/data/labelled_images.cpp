@@ -161,15 +161,9 @@ LabelledImages read_pixel_table(const PixelTable& table) {
                       .blank = Faulty::skip});
   LabelledImages result;
   PixelRow pixels(table);
-  for (TableRow row; reader.next(row);) {
-    try {
-      pixels.add(row, result);
-    } catch (const Error& error) {
-      if (table.malformed != Faulty::skip) throw;
+  for (TableRow row; reader.next(row);)
+    if (!reader.report().read_or_skip(table.malformed, row, [&] { pixels.add(row, result); }))
       --reader.report().records;
-      reader.report().skip(SkipReason::malformed, row.place(), error.message());
-    }
-  }
   result.report = reader.report();
   return result;
 }

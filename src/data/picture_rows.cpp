@@ -47,8 +47,8 @@ void add_paths(const TableOptions& options, PictureRows& to) {
   for (TableRow row; table.next(row);) {
     if (row.size() != 2)
       throw row.error(0, "the row does not have two columns, the path of an image and its text");
-    const std::string& path = row.text(0);
-    try {
+    const bool readable = table.report().read_or_skip(options.malformed, row, [&] {
+      const std::string& path = row.text(0);
       if (is_blank(path)) throw row.error(0, "the path of the image is empty");
       if (is_blank(row.text(1))) throw row.error(1, "the text of the image is empty");
       const fs::path file = (row.file() == "-" ? fs::path(".") : fs::path(row.file()).parent_path()) / path;
@@ -58,11 +58,8 @@ void add_paths(const TableOptions& options, PictureRows& to) {
             .found("\"" + path + "\"")
             .remedy("Paths are relative to the folder of the table");
       to.rows.push_back({file, {}, row.text(1), path, row.place()});
-    } catch (const Error& error) {
-      if (options.malformed != Faulty::skip) throw;
-      --table.report().records;
-      table.report().skip(SkipReason::malformed, row.place(), error.message());
-    }
+    });
+    if (!readable) --table.report().records;
   }
   to.report.add(table.report());
 }

@@ -2,8 +2,9 @@
 // on their length.
 //
 // WAV and RF64 require no library and can be read from a pipe: PCM of 8, 16, 24 or 32 bits, float of 32 or 64
-// bits, A-law and μ-law, in plain or extensible form. FLAC, OGG, MP3 and other formats require libsndfile; a
-// pipe is copied to a temporary file first. Resampling requires libsoxr. Channels are averaged.
+// bits, A-law and μ-law, in plain or extensible form. WAV of ADPCM or GSM, FLAC, OGG, MP3 and other formats
+// require libsndfile; a pipe or a file compressed with gzip or zstd is copied to a temporary file first.
+// Resampling requires libsoxr. Channels are averaged.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace regard::data {
 
-// Maximum size, in bytes, of the temporary file to which a pipe is copied.
+// Maximum size, in bytes, of the temporary file to which a pipe or a compressed file is copied.
 constexpr std::uint64_t kMostPipedBytes = std::uint64_t{4} << 30;
 
 struct SoundFormat {

@@ -70,6 +70,7 @@ class LibrarySource : public SoundSource {
   Error truncated() const { return file_error(file_, "the file is truncated").found("the end of the file"); }
   void check_end(std::FILE* file) {
     if (is_truncated_ogg(file)) throw truncated().expected("the last page of the Ogg stream");
+    if (is_truncated_wav(file)) throw truncated().expected("all samples of the WAV file");
     states_frames_ = states_mp3_frames(file);
   }
   void check() {
@@ -112,9 +113,9 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
   const auto write = [&](std::string_view bytes) {
     size += bytes.size();
     if (size > kMostPipedBytes)
-      throw file_error(stream.name(), "the sound from the pipe is too large")
+      throw file_error(stream.name(), "the sound is too large for a temporary file")
           .expected("at most " + std::to_string(kMostPipedBytes >> 20) + " MiB")
-          .remedy("Give the name of the file instead of a pipe, or convert the sound to WAV");
+          .remedy("Give an uncompressed file instead of a pipe or a compressed file, or convert it to WAV");
     if (std::fwrite(bytes.data(), 1, bytes.size(), copy.get()) != bytes.size())
       throw io_error("temporary file", "cannot write", errno);
   };
@@ -128,8 +129,8 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
 
 namespace {
 [[noreturn]] void refuse(const std::string& file) {
-  throw file_error(file, "the file is not WAV, and this build reads no other sound format")
-      .remedy("Convert it to WAV, or build regard with libsndfile (package libsndfile1-dev)");
+  throw file_error(file, "this build reads only WAV files of PCM, float, A-law and μ-law")
+      .remedy("Convert the file to 16-bit PCM, or build regard with libsndfile (package libsndfile1-dev)");
 }
 }  // namespace
 

@@ -13,6 +13,7 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
+constexpr std::uint32_t kMicrosoftAdpcm = 2, kImaAdpcm = 0x11, kGsm = 0x31;  // decoded with libsndfile
 
 // Return true for a size that means "unknown". Programs that write to a pipe use such sizes: ffmpeg
 // 0xFFFFFFFF; espeak-ng 0x7FFFF000; SoX 0x7FFFF000, rounded down to whole frames; arecord 0x7FFFFF00 or
@@ -220,6 +221,35 @@ class WavSource : public SoundSource {
 bool is_wav(std::string_view first) {
   const std::string_view kind = first.substr(0, 4);
   return first.size() >= 12 && (kind == "RIFF" || kind == "RF64") && first.substr(8, 4) == "WAVE";
+}
+
+bool wav_needs_library(std::string_view first) {
+  for (std::size_t at = 12; at + 10 <= first.size();) {
+    const std::size_t size = number_at(first.data() + at + 4, 4);
+    if (first.substr(at, 4) == "fmt ") {
+      const std::uint32_t tag = number_at(first.data() + at + 8, 2);
+      return tag == kMicrosoftAdpcm || tag == kImaAdpcm || tag == kGsm;
+    }
+    at += 8 + size + size % 2;
+  }
+  return false;
+}
+
+bool is_truncated_wav(std::FILE* file) {
+  const auto read_at = [&](std::int64_t from, char* to, std::size_t count) {
+    return fseeko(file, from, SEEK_SET) == 0 && std::fread(to, 1, count, file) == count;
+  };
+  char bytes[12];
+  if (!read_at(0, bytes, 12) || !is_wav({bytes, 12}) || fseeko(file, 0, SEEK_END) != 0) return false;
+  const std::int64_t end = ftello(file);
+  std::int64_t at = 12;
+  while (read_at(at, bytes, 8)) {
+    const std::int64_t size = number_at(bytes + 4, 4);
+    if (std::string_view(bytes, 4) == "data")
+      return !is_unknown_size(static_cast<std::uint64_t>(size)) && at + 8 + size > end;
+    at += 8 + size + size % 2;
+  }
+  return true;
 }
 
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first) {

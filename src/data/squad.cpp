@@ -56,8 +56,8 @@ class SquadReader {
                                  title.value_or(""), static_cast<std::int64_t>(a)});
         const Json& questions = list(paragraphs[p], "qas", at);
         for (std::size_t q = 0; q < questions.size(); ++q)
-          if (keep_or_skip(set_.report, {file_, -1, -1},
-                           [&] { add(questions[q], fmt::format("{}.qas[{}]", at, q)); }))
+          if (set_.report.read_or_skip(options_.malformed, *this,
+                                       [&] { add(questions[q], fmt::format("{}.qas[{}]", at, q)); }))
             ++set_.report.records;
       }
     }
@@ -72,10 +72,13 @@ class SquadReader {
                        .malformed = options_.malformed,
                        .blank = Faulty::skip});
     for (TableRow row; table.next(row);)
-      if (!keep_or_skip(table.report(), row.place(), [&] { add_row(row); })) --table.report().records;
+      if (!table.report().read_or_skip(options_.malformed, row, [&] { add_row(row); }))
+        --table.report().records;
     set_.report = table.report();
     return std::move(set_);
   }
+
+  Place place() const { return {file_, -1, -1}; }  // place of a skipped question; JSON has no lines
 
  private:
   std::string bytes() const { return read_decompressed(file_, kMostSquadBytes); }
@@ -91,20 +94,6 @@ class SquadReader {
           .found(describe(found == object.end() ? object : value))
           .expected("SQuAD's JSON: {\"data\": [{\"paragraphs\": [{\"context\", \"qas\": […]}]}]}");
     return value;
-  }
-
-  // Call add(). If it throws bad_file and such questions are skipped, list `place` in the report and return
-  // false.
-  template <class Add>
-  bool keep_or_skip(RowReport& report, const Place& place, const Add& add) const {
-    try {
-      add();
-    } catch (const Error& error) {
-      if (options_.malformed != Faulty::skip || error.kind() != ErrorKind::bad_file) throw;
-      report.skip(SkipReason::malformed, place, error.what());
-      return false;
-    }
-    return true;
   }
 
   void add(const Json& value, const std::string& path) {

@@ -15,9 +15,7 @@ constexpr std::size_t kMaxConfig = std::size_t{64} << 20;  // maximum size of a 
 Json read_object(const std::filesystem::path& path) {
   JsonLimits limits;
   limits.bytes = kMaxConfig;
-  Json value = read_json(path.string(), limits);
-  if (!value.is_object()) throw file_error(path.string(), "not a JSON object").found(describe(value));
-  return value;
+  return read_json_object(path.string(), limits);
 }
 
 constexpr std::size_t kShownLanguages = 20;  // maximum number of languages in a message

@@ -169,9 +169,8 @@ Site site_of(const std::string& text) {
 
 std::vector<std::int32_t> ids_of(std::string_view text, std::string_view key) {
   std::vector<std::int32_t> ids;
-  while (!text.empty()) {
-    ids.push_back(static_cast<std::int32_t>(number_of(take_part(text, ','), key)));
-  }
+  if (text.ends_with(',')) number_of("", key);  // throws usage for a trailing comma
+  while (!text.empty()) ids.push_back(static_cast<std::int32_t>(number_of(take_part(text, ','), key)));
   return ids;
 }
 

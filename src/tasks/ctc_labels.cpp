@@ -6,13 +6,6 @@
 namespace regard::tasks {
 namespace {
 
-Json read_object(const std::string& file) {
-  Json content = read_json(file);
-  if (!content.is_object())
-    throw file_error(file, "the content is not a JSON object").found(content.type_name());
-  return content;
-}
-
 // Return the special token `key` of a tokenizer_config.json, or `fallback` if the key is missing. The value
 // is a string, or an object that contains the string as "content".
 std::string special_token(const Json& settings, const char* key, const std::string& fallback,
@@ -39,8 +32,9 @@ CtcLabels read_ctc_labels(const std::filesystem::path& folder, std::int64_t labe
                           const std::string& language) {
   const std::string file = (folder / "vocab.json").string();
   const std::string settings_file = (folder / "tokenizer_config.json").string();
-  const Json content = read_object(file);
-  const Json settings = std::filesystem::exists(settings_file) ? read_object(settings_file) : Json::object();
+  const Json content = read_json_object(file);
+  const Json settings =
+      std::filesystem::exists(settings_file) ? read_json_object(settings_file) : Json::object();
   const std::string own =
       optional_value<std::string>(settings, "target_lang", settings_file).value_or(std::string());
   const Json& vocabulary = vocabulary_of(content, language.empty() ? own : language, file);

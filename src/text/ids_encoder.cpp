@@ -24,6 +24,12 @@ std::size_t own_place() noexcept {
   return mine;
 }
 
+// Free the buffers that only an unusually large text needs, except those of ids.
+void free_large(IdsEncoder::Workspace& work) noexcept {
+  if (work.normalized.capacity() > kKept) std::string().swap(work.normalized);
+  if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
+}
+
 }  // namespace
 
 IdsEncoder::IdsEncoder(const Pipeline& pipeline, std::size_t most_idle)
@@ -80,8 +86,7 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   workspace->ids.clear();
   for (IdBuffer* const buffer : {&workspace->ids, &workspace->items})
     if (buffer->capacity() > kKept) *buffer = IdBuffer();
-  if (workspace->tokens.capacity() > kKept) workspace->tokens = std::vector<Token>();
-  if (workspace->normalized.capacity() > kKept) std::string().swap(workspace->normalized);
+  free_large(*workspace);
   for (std::size_t i = 0; i < most_idle_; ++i) {
     Workspace* nobody = nullptr;
     if (idle_[(own_place() + i) % most_idle_].compare_exchange_strong(nobody, workspace.get())) {
@@ -113,9 +118,7 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
   } else {
     encode_plain(text, match_special, work);
   }
-  // Free buffers that only an unusually large text needs.
-  if (work.normalized.capacity() > kKept) std::string().swap(work.normalized);
-  if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
+  free_large(work);
 }
 
 // General path for every pipeline: the steps of Tokenizer::encode, with a cache of words.

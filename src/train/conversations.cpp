@@ -92,14 +92,11 @@ class Reader {
     data::TableReader table(table_options(config_, files));
     data::TableRow row;
     while (table.next(row)) {
-      try {
+      const bool added = table.report().read_or_skip(table.options().malformed, row, [&] {
         add_row(row, validation);
         if (!validation) data_.sources.set(table.file_index(), data_.train.size());
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::bad_file || config_.data.malformed != "skip") throw;
-        --table.report().records;
-        table.report().skip(data::SkipReason::malformed, row.place(), error.what());
-      }
+      });
+      if (!added) --table.report().records;
     }
     table.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     report_.add(table.report());

@@ -1,13 +1,32 @@
 #include "train/run_state.h"
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/hash.h"
 
 namespace regard::train {
 namespace {
 
-constexpr const char* kNotANumber = "nan";
+// JSON has no NaN and no infinity; RunState writes them as these texts.
+constexpr std::pair<const char*, double> kSpecialNumbers[] = {
+    {"nan", std::numeric_limits<double>::quiet_NaN()},
+    {"inf", std::numeric_limits<double>::infinity()},
+    {"-inf", -std::numeric_limits<double>::infinity()}};
+
+Json number_json(double number) {
+  for (const auto& [name, value] : kSpecialNumbers)
+    if (number == value || (std::isnan(number) && std::isnan(value))) return name;
+  return number;
+}
+
+std::optional<double> best_of(const Json& json, const std::string& file) {
+  const auto best = json.find("best");
+  for (const auto& [name, value] : kSpecialNumbers)
+    if (best != json.end() && *best == name) return value;
+  return optional_value<double>(json, "best", file);
+}
 
 }  // namespace
 
@@ -19,8 +38,7 @@ Json RunState::to_json() const {
   json["position"] = position;
   json["seconds"] = seconds;
   json["epochs"] = epochs;
-  // JSON has no NaN, and null means that there was no validation.
-  json["best"] = !best ? Json(nullptr) : std::isnan(*best) ? Json(kNotANumber) : Json(*best);
+  json["best"] = best ? number_json(*best) : Json(nullptr);  // null: no validation yet
   json["judged_by"] = judged_by;
   json["best_step"] = best_step;
   json["validations_since_best"] = validations_since_best;
@@ -44,13 +62,10 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.data = std::stoull(digits, nullptr, 16);
   state.position = require<Json>(json, "position", file);
   state.seconds = require<double>(json, "seconds", file);
-  if (const auto best = json.find("best"); best != json.end() && *best == kNotANumber)
-    state.best = std::nan("");
-  else
-    state.best = optional_value<double>(json, "best", file);
+  state.best = best_of(json, file);
   state.judged_by = optional_value<std::string>(json, "judged_by", file).value_or("");
   state.best_step = require<std::int64_t>(json, "best_step", file);
-  // Earlier versions wrote null for NaN.
+  // Earlier versions wrote null for NaN and infinities.
   if (!state.best && state.best_step > 0) state.best = std::nan("");
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);

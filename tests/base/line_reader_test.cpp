@@ -31,6 +31,27 @@ TEST(LineReader, DropsAByteOrderMarkAtTheStartOnly) {
   EXPECT_EQ(lines_in(std::string("a\0b\n\0", 5)), (ReadLines{std::string("a\0b", 3), std::string(1, '\0')}));
 }
 
+TEST(LineReader, FlagsALineThatIsTooLong) {
+  const std::string longest(LineReader::kMaxLine + 3 * InputStream::kPiece, 'x');
+  testing::TemporaryFolder folder;
+  for (const char* end : {"", "\n", "\ntwo"}) {
+    LineReader reader(testing::write_file(folder.path(), "lines.txt", "one\n" + longest + end),
+                      BadUtf8::flag_long);
+    std::string line;
+    ASSERT_TRUE(reader.next(line) && line == "one" && reader.valid());
+    ASSERT_TRUE(reader.next(line));
+    EXPECT_EQ(line, "");
+    EXPECT_FALSE(reader.valid());
+    EXPECT_EQ(reader.fault().message(), "the line is too long");
+    EXPECT_EQ(reader.fault().place().line, 2);
+    if (std::string_view(end) == "\ntwo") {
+      EXPECT_TRUE(reader.next(line) && line == "two" && reader.valid());
+    }
+    EXPECT_FALSE(reader.next(line));
+    EXPECT_EQ(reader.bad_lines(), 1);
+  }
+}
+
 TEST(ByteOrderMark, OfTomlIsNoMistake) {
   EXPECT_EQ(*parse_toml("\uFEFFa = 1\n", "f.toml")["a"].value<int>(), 1);
 }

@@ -1,4 +1,5 @@
-// How every command that reads lines handles an input that cannot be read to its end.
+// How every command that reads lines handles an input that cannot be read to its end, or with a line that is
+// too long.
 #include <gtest/gtest.h>
 
 #include "support/compress.h"
@@ -39,6 +40,23 @@ TEST(CutInput, TheResultsOfTheLinesBeforeTheEndAreWritten) {
     EXPECT_EQ(cut.exit_code, 3) << arguments[0];
     EXPECT_NE(cut.err.find("truncated"), std::string::npos) << cut.err;
     EXPECT_EQ(cut.out, whole.out) << arguments[0];
+  }
+}
+
+TEST(TooLongLine, IsSkippedWithSkipBad) {
+  const TemporaryFolder folder;
+  const std::string input = std::string((std::size_t{1} << 26) + (1 << 20), 'x') + "\nGreen.\n";
+  const std::vector<std::string> verbs[] = {
+      {"classify", golden("hf-more/bert-nli").string()},
+      {"tokenizer", "encode", "-T", golden("tokenizer-json/bpe-gpt2").string()}};
+  for (const std::vector<std::string>& verb : verbs) {
+    SCOPED_TRACE(verb[0]);
+    std::vector<std::string> skipping = verb;
+    skipping.push_back("--skip-bad");
+    const ProgramResult result = run_program(skipping, folder.path(), input);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "\n" + run_program(verb, folder.path(), "Green.\n").out);
+    EXPECT_NE(result.err.find("the line is too long"), std::string::npos) << result.err;
   }
 }
 

@@ -81,6 +81,16 @@ TEST_F(ExplainProgram, TakesVectorsOfAFile) {
   EXPECT_NE(text.out.find("is in the file as 'money'"), std::string::npos) << text.out;
 }
 
+// The products of these vectors are infinite, so their softmax is not a number.
+TEST_F(ExplainProgram, WritesNumbersThatAreNotFiniteAsText) {
+  testing::write_file(folder_.path(), "v.txt", "2 2\na 3e38 3e38\nb 3e38 3e38\n");
+  const auto result = explain({"a b", "--vectors", "v.txt", "--no-positions", "--no-projections", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::map<std::string, Json> steps = steps_of(result.out);
+  EXPECT_EQ(steps["scores"]["value"], parse_json(R"([["inf","inf"],["inf","inf"]])", "expected"));
+  EXPECT_EQ(steps["exponentials"]["value"], parse_json(R"([["nan","nan"],["nan","nan"]])", "expected"));
+}
+
 TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
   testing::write_text_model(folder_ / "gpt", "gpt");
   const auto result = explain({"the fox", "--tokenizer", "gpt/tokenizer.json", "--json"});

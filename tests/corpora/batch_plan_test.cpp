@@ -5,9 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <set>
 
+#include "base/file.h"
 #include "base/random.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
 
 namespace regard::data {
 namespace {
@@ -53,6 +59,21 @@ TEST(EpochPlan, LongPairStandsAlone) {
   EpochPlan plan;
   plan.make(pairs, {.batch_tokens = 10, .seed = 1}, 0);
   EXPECT_EQ(plan.batches(), 2u);
+}
+
+// The offsets of the pairs are a sparse file, so that the case needs no disk space and no memory.
+TEST(EpochPlan, RefusesMorePairsThanItsIndicesCanCount) {
+  const testing::TemporaryFolder folder;
+  const auto mapped = [&](const char* name, std::uint64_t bytes) {
+    std::ofstream(folder / name);
+    std::filesystem::resize_file(folder / name, bytes);
+    return std::make_shared<MappedFile>(folder / name);
+  };
+  constexpr std::uint64_t kPairs = (std::uint64_t{1} << 32) + 1;
+  PairStore pairs;
+  pairs.source = TokenStore(mapped("ids", 0), mapped("offsets", (kPairs + 1) * sizeof(std::uint64_t)));
+  EpochPlan plan;
+  EXPECT_REGARD_ERROR(plan.make(pairs, {}, 0), ErrorKind::usage, "4294967297");
 }
 
 TEST(EpochPlan, SameSeedSameOrderAnotherEpochAnother) {

@@ -110,6 +110,21 @@ TEST_F(LabelledImage, TablesOfPixelsHaveTheOptionsOfTables) {
   EXPECT_EQ(set.report.count(SkipReason::bad_utf8), 1);
 }
 
+TEST_F(LabelledImage, RowsWithoutAPathAreSkipped) {
+  file("a.pgm", "P2 1 1 255 7");
+  TableOptions table{.files = {file("t.jsonl",
+                                    "{\"image\": null, \"text\": \"dog\"}\n"
+                                    "{\"image\": \"a.pgm\", \"text\": \"cat\"}\n")},
+                     .format = TableFormat::jsonl,
+                     .columns = {"image", "text"},
+                     .malformed = Faulty::skip};
+  const PictureRows set = read_picture_rows(table);
+  ASSERT_EQ(set.rows.size(), 1u);
+  EXPECT_EQ(set.rows[0].text, "cat");
+  EXPECT_EQ(set.report.records, 1);
+  EXPECT_EQ(set.report.count(SkipReason::malformed), 1);
+}
+
 // Column 0 does not exist. It does not select the last column, as in PixelTable.
 TEST_F(LabelledImage, TheLabelColumnOfPixelsIsANumberFrom1) {
   TableOptions table{.files = {file("t.csv", "7,1,2,3,4\n")}, .format = TableFormat::csv, .columns = {"1"}};

@@ -8,6 +8,7 @@
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace regard::evaluate {
 namespace {
@@ -61,6 +62,24 @@ TEST_F(EvaluateTasks, FollowTheModelsHead) {
   EXPECT_NEAR(retrieval["mrr"], wanted["embedding"]["mrr"].get<double>(), 1e-12);
   const ProgramResult text = evaluate({model("evaluate/regression-model"), data("numbers.tsv")});
   EXPECT_NE(text.out.find("spearman           0."), std::string::npos) << text.out;
+}
+
+TEST_F(EvaluateTasks, RefuseOptionsWithoutEffect) {
+  regard::testing::write_text_model(folder / "translator", "translator");
+  const std::string lines = data("lines.txt"), whisper = model("sound/whisper-small");
+  const std::vector<std::string> calls[] = {{model("hf-more/st-mean"), lines, lines, "--beam", "2"},
+                                            {model("tasks/roberta-fill"), lines, "--length-penalty", "2"},
+                                            {model("hf-tiny/ast"), lines, "--beam", "2"},
+                                            {whisper, lines, "--length-penalty", "2"},
+                                            {whisper, lines, "--chat"},
+                                            {"translator", lines, lines, "--chat-template", "chatml"}};
+  for (const std::vector<std::string>& call : calls) {
+    const std::string option = call.back().starts_with("--") ? call.back() : call[call.size() - 2];
+    const ProgramResult result = evaluate(call);
+    EXPECT_EQ(result.exit_code, 2) << option << "\n" << result.err;
+    EXPECT_NE(result.err.find(option), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("the task "), std::string::npos) << result.err;
+  }
 }
 
 TEST_F(EvaluateTasks, RowsAreWrittenOnOneLineEach) {

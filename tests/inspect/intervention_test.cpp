@@ -67,6 +67,8 @@ TEST(Intervention, WhatIsNotOneIsRefused) {
       {"scale cross.1.0 by=1x", "finite"},
       {"patch cross.1.0", "needs a value"},
       {"patch cross.1.0 text=a ids=1", "only one"},
+      {"patch cross.1.0 ids=1,", "invalid list of ids"},
+      {"patch cross.1.0 ids=1 target_ids=1,", "invalid list of target_ids"},
       {"patch cross.1.0 text=", "is empty"},
       {"patch cross.1.0 file=", "is empty"},
       {"patch cross.1.0 file=a.png text=a", "only one"},

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "run_case.h"
@@ -126,15 +127,18 @@ TEST_F(Resume, AnotherMetricIsNotComparedWithTheOldOneAfterAResumeWithoutSteps) 
   EXPECT_EQ(again.err.find("the previous best value is discarded"), std::string::npos) << again.err;
 }
 
-TEST(RunState, KeepsABestValueThatIsNotANumber) {
+TEST(RunState, KeepsABestValueThatIsNotFinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RunState state;
   state.judged_by = "pearson";
-  for (const std::optional<double> best : {std::optional<double>(), {0.5}, {std::nan("")}}) {
+  for (const std::optional<double> best :
+       {std::optional<double>(), {0.5}, {std::nan("")}, {kInfinity}, {-kInfinity}}) {
     state.best = best;
     const RunState read = RunState::from_json(Json::parse(state.to_json().dump()), "state.json");
     ASSERT_EQ(read.best.has_value(), best.has_value());
     if (!best) continue;
     EXPECT_EQ(std::isnan(*read.best), std::isnan(*best));
+    if (!std::isnan(*best)) EXPECT_EQ(*read.best, *best);
     EXPECT_EQ(read.judged_by, "pearson");
   }
   Json older = state.to_json();

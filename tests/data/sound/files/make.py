@@ -12,3 +12,6 @@ soundfile.write(HERE / "tone.flac", tone, RATE)
 soundfile.write(HERE / "tone.ogg", tone, RATE)
 soundfile.write(HERE / "tone.opus", tone, RATE, format="OGG", subtype="OPUS")
 soundfile.write(HERE / "tone.mp3", tone, RATE, compression_level=0.9)
+# ADPCM consists of blocks of 1012 frames; this file has eight full blocks.
+longer = 0.5 * numpy.sin(2 * numpy.pi * 440 * numpy.arange(8 * 1012) / RATE)
+soundfile.write(HERE / "tone.wav", longer, RATE, subtype="MS_ADPCM")
