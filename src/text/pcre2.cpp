@@ -3,9 +3,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 
 #include "text/oniguruma.h"
@@ -58,27 +55,31 @@ class Pcre2Pattern final : public Pattern {
     if (!data || !context) throw std::bad_alloc();
     pcre2_set_match_limit(context.get(), 10'000'000);
     const auto add = [&](std::size_t begin, std::size_t end, bool matched) {
-      if (begin < end)
-        matches.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), matched});
+      matches.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), matched});
     };
     std::size_t after = 0, from = 0;
-    while (from <= text.size()) {
+    bool any = false;
+    while (!text.empty() && from <= text.size()) {
       const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
                                     PCRE2_NO_UTF_CHECK, data.get(), context.get());
       if (found == PCRE2_ERROR_NOMATCH) break;
       if (found < 0)
         throw file_error(file_, "cannot match the pattern \"" + expression_ + "\": " + message_of(found));
-      const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-      add(after, ends[0], false);
-      add(ends[0], ends[1], true);
-      after = std::max(after, ends[1]);
-      from = ends[1];
-      if (ends[0] == ends[1]) {  // after an empty match, continue at the next code point
+      const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(data.get());
+      const std::size_t begin = ends[0], end = ends[1];
+      from = end;
+      if (begin == end) {  // after an empty match, continue at the next code point
         ++from;
         while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0u) == 0x80u) ++from;
+        // As in Hugging Face's library, the end of a match is not also an empty match.
+        if (any && end == after) continue;
       }
+      if (after < begin) add(after, begin, false);
+      add(begin, end, true);
+      after = end;
+      any = true;
     }
-    add(after, text.size(), false);
+    if (after < text.size()) add(after, text.size(), false);
   }
 
  private:

@@ -76,7 +76,36 @@ TEST(Patterns, ClassesOfOniguruma) {
       {R"([[:graph:][:space:]])", "a \u0378", "##\u0378"},
       {R"([\W_])", "a\u0301-_", "a\u0301##"},
       {R"([^\W_])", "a\u0301-_", "##-_"},
+      {R"(\b)", "a\u0301b c", "#a\u0301b# #c#"},
+      {R"(\B)", "ab", "a#b"},
   });
+}
+
+TEST(Patterns, EmptyMatches) {
+  check({
+      {R"(x*)", "axbxx", "#a#b#"},
+      {"", "aé", "#a#é#"},
+      {R"(^)", "a\nb\n", "#a\n#b\n"},
+      {R"($)", "a\nb\n", "a#\nb#\n#"},
+      {R"(|a)", "aab", "#a#a#b#"},
+      {R"(a?+)", "aab", "##b#"},
+  });
+}
+
+TEST(Patterns, EmptyLiteralsMatchBetweenCharacters) {
+  EXPECT_EQ(replaced(*literal_pattern(""), "aé"), "#a#é#");
+  EXPECT_EQ(replaced(*literal_pattern(""), ""), "");
+}
+
+TEST(Patterns, EmptyMatchesSeparateContiguousRanges) {
+  std::vector<Match> matches;
+  regex_pattern("x*", "test")->find("abx", matches);
+  std::vector<std::string> pieces;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    if (begin < end) pieces.push_back(std::string("abx").substr(begin, end - begin));
+  };
+  cut_at(matches, SplitBehavior::contiguous, add);
+  EXPECT_EQ(pieces, (std::vector<std::string>{"a", "b", "x"}));
 }
 
 TEST(Patterns, DeepBracketsAreRefused) {
