@@ -156,7 +156,8 @@ class TemplateProcessing final : public PostProcessor {
                            fmt::format("special token '{}': the numbers of ids and tokens differ", name))
               .found(fmt::format("{} ids and {} tokens", ids.size(), tokens.size()))
               .expected("equal numbers");
-        for (std::size_t i = 0; i < ids.size(); ++i) special_[name].push_back({tokens[i], ids[i]});
+        std::vector<SpecialToken>& list = special_[name];
+        for (std::size_t i = 0; i < ids.size(); ++i) list.push_back({tokens[i], ids[i]});
       }
     single_ = read_row(require<Json>(json, "single", file), file);
     pair_ = read_row(require<Json>(json, "pair", file), file);

@@ -28,5 +28,20 @@ TEST(PostProcessors, OnlyTheOuterTokensOfTwoAreMarkedSpecial) {
   }
 }
 
+Json template_of(const Json& single) {
+  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", Json::array({text})},
+          {"special_tokens", {{"X", {{"id", "X"}, {"ids", Json::array()}, {"tokens", Json::array()}}}}}};
+}
+
+TEST(PostProcessors, ATemplateMayUseASpecialTokenWithoutIds) {
+  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const Json special{{"SpecialToken", {{"id", "X"}, {"type_id", 0}}}};
+  const auto tokenizer = tokenizer_with(template_of(Json::array({special, text})), nullptr);
+  EXPECT_EQ(tokenizer->encode("a b").ids, (std::vector<std::int32_t>{0, 1}));
+}
+
 }  // namespace
 }  // namespace regard::text
