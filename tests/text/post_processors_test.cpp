@@ -43,5 +43,11 @@ TEST(PostProcessors, ATemplateMayUseASpecialTokenWithoutIds) {
   EXPECT_EQ(tokenizer->encode("a b").ids, (std::vector<std::int32_t>{0, 1}));
 }
 
+TEST(PostProcessors, ATemplateMustContainTheTextOnce) {
+  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  EXPECT_THROW(tokenizer_with(template_of(Json::array({text, text})), nullptr), Error);
+  EXPECT_THROW(tokenizer_with(template_of(Json::array()), nullptr), Error);
+}
+
 }  // namespace
 }  // namespace regard::text
