@@ -49,5 +49,10 @@ TEST(PostProcessors, ATemplateMustContainTheTextOnce) {
   EXPECT_THROW(tokenizer_with(template_of(Json::array()), nullptr), Error);
 }
 
+TEST(Decoders, AnEmptySuffixOccursBetweenCharacters) {
+  const auto tokenizer = tokenizer_with(nullptr, {{"type", "BPEDecoder"}, {"suffix", ""}});
+  EXPECT_EQ(tokenizer->decode(std::vector<std::int32_t>{0, 1}), " a b");
+}
+
 }  // namespace
 }  // namespace regard::text
