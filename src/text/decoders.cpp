@@ -12,7 +12,15 @@ namespace regard::text {
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
+  if (from.empty()) {  // occurs before each character and at the end
+    std::string result(to);
+    for (std::size_t i = 0, size = 0; i < text.size(); i += size) {
+      size = static_cast<std::size_t>(utf8::decode(text, i).size);
+      result.append(text, i, size).append(to);
+    }
+    text = std::move(result);
+    return;
+  }
   for (std::size_t place = 0; (place = text.find(from, place)) != std::string::npos; place += to.size())
     text.replace(place, from.size(), to);
 }

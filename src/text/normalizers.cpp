@@ -90,14 +90,16 @@ class Replace final : public Normalizer {
   bool within_words_;
 };
 
-// Return true if the pattern is " {2,}", " +" or a literal in which only the first character may be a space.
+// Return true if the pattern is " {2,}", " +" or a literal that is not empty and in which only the first
+// character may be a space.
 bool stays_within_words(const Json& pattern) {
   if (pattern.is_object() && pattern.contains("Regex")) {
     const std::string expression = pattern.at("Regex");
     return expression == " {2,}" || expression == " +";
   }
   const Json& literal = pattern.is_object() && pattern.contains("String") ? pattern.at("String") : pattern;
-  return literal.is_string() && literal.get<std::string>().find(' ', 1) == std::string::npos;
+  return literal.is_string() && !literal.get<std::string>().empty() &&
+         literal.get<std::string>().find(' ', 1) == std::string::npos;
 }
 
 class ByteLetters final : public Normalizer {

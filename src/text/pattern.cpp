@@ -15,9 +15,7 @@ class LiteralPattern final : public Pattern {
       if (begin < end)
         matches.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), matched});
     };
-    while (!literal_.empty()) {
-      const std::size_t place = text.find(literal_, after);
-      if (place == std::string_view::npos) break;
+    for (std::size_t place = 0; (place = text.find(literal_, after)) != std::string_view::npos;) {
       add(after, place, false);
       add(place, place + literal_.size(), true);
       after = place + literal_.size();
@@ -48,6 +46,7 @@ class ScannerPattern final : public Pattern {
 }  // namespace
 
 std::unique_ptr<Pattern> literal_pattern(std::string text) {
+  if (text.empty()) return pcre2_pattern("", "");  // matches before and after each character
   return std::make_unique<LiteralPattern>(std::move(text));
 }
 

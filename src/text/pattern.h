@@ -15,8 +15,8 @@ namespace regard::text {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Append ranges that together cover `text`, in order; none if the text is empty. `text` must be valid
-  // UTF-8.
+  // Append ranges that together cover `text`, in order; none if the text is empty. A match may be empty.
+  // `text` must be valid UTF-8.
   virtual void find(std::string_view text, std::vector<Match>& matches) const = 0;
 };
 

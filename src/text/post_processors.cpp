@@ -76,11 +76,14 @@ Encoding single(const SpecialToken& token, std::int32_t type) {
 }
 
 // Add the special tokens `before` (may be null) and `after` to the encoding and to its overflowing parts.
+// As in the reference implementation, special tokens that an encoding already has are no longer marked.
 void wrap(Encoding& encoding, const SpecialToken* before, const SpecialToken& after, std::int32_t type) {
   for_each_part(encoding, [&](Encoding& part) {
     Encoding whole;
     if (before != nullptr) whole.push(before->id, before->token, type, true);
-    append(whole, part.slice(0, part.size()));
+    Encoding inner = part.slice(0, part.size());
+    std::fill(inner.special_mask.begin(), inner.special_mask.end(), 0);
+    append(whole, inner);
     whole.push(after.id, after.token, type, true);
     whole.overflowing = std::move(part.overflowing);
     part = std::move(whole);
@@ -153,7 +156,8 @@ class TemplateProcessing final : public PostProcessor {
                            fmt::format("special token '{}': the numbers of ids and tokens differ", name))
               .found(fmt::format("{} ids and {} tokens", ids.size(), tokens.size()))
               .expected("equal numbers");
-        for (std::size_t i = 0; i < ids.size(); ++i) special_[name].push_back({tokens[i], ids[i]});
+        std::vector<SpecialToken>& list = special_[name];
+        for (std::size_t i = 0; i < ids.size(); ++i) list.push_back({tokens[i], ids[i]});
       }
     single_ = read_row(require<Json>(json, "single", file), file);
     pair_ = read_row(require<Json>(json, "pair", file), file);

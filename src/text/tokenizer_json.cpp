@@ -104,9 +104,12 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::uni
     row[0].push(kMark, "", 0, false);
     parts->post_processor->apply(row, true);
     const std::vector<std::int32_t> ids = join(row).ids;
+    if (std::count(ids.begin(), ids.end(), kMark) != 1)
+      throw file_error(file, "the post-processor does not keep a text exactly once")
+          .remedy("List \"A\" once in the template \"single\"");
     const auto mark = std::find(ids.begin(), ids.end(), kMark);
     parts->before.assign(ids.begin(), mark);
-    if (mark != ids.end()) parts->after.assign(mark + 1, ids.end());
+    parts->after.assign(mark + 1, ids.end());
   }
   return parts;
 }
