@@ -7,6 +7,7 @@ Architecture gemma(const ConfigReader& config) {
   config.only("use_bidirectional_attention", false, "Gemma with bidirectional attention");
   LlamaLike what;
   what.name = "Gemma";
+  what.kv_heads = 16;
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.gain_offset = 1.0;
   what.scale_embeddings = true;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write the folders beside this script, each with the results of transformers: tiny random models whose heads are not
-tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler;
-encoders whose config.json names a head although the file also contains a pooler; models of images and sounds.
+tied to the embeddings (tie_word_embeddings false) or that have unusual settings; configs with
+missing or alternative keys; encoders without a pooler; encoders whose config.json names a head although the file also
+contains a pooler; models of images and sounds.
 
 Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py [NAME...]
 """
@@ -66,6 +67,12 @@ def untied():
     yield "t5", t.T5ForConditionalGeneration(t.T5Config(
         vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
         decoder_start_token_id=0, **UNTIED))
+
+
+# The folder, the model, and changes to config.json: the keys to replace, or to remove if the value is None.
+def edited():
+    yield "mistral-default-heads", t.MistralForCausalLM(t.MistralConfig(
+        **dict(DECODER, num_attention_heads=16, num_key_value_heads=8, head_dim=2))), dict(num_key_value_heads=None)
 
 
 def without_pooler():
@@ -150,7 +157,7 @@ def outputs_of(model, inputs):
                         "encoder_last_hidden_state") and value is not None}
 
 
-def write(name, model, base=None, **loading):
+def write(name, model, base=None, edits=None, **loading):
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     randomise(model)
@@ -163,6 +170,10 @@ def write(name, model, base=None, **loading):
         config = json.loads((folder / "config.json").read_text())
         del config["scale_decoder_outputs"]
         (folder / "config.json").write_text(json.dumps(config | UNTIED, indent=2) + "\n")
+    if edits:
+        config = json.loads((folder / "config.json").read_text()) | edits
+        config = {key: value for key, value in config.items() if key not in edits or value is not None}
+        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     if name == "clip-dict":  # as some older folders, where text_config is incomplete
         config = json.loads((folder / "config.json").read_text())
         for part in ("text_config", "vision_config"):
@@ -190,6 +201,8 @@ def write(name, model, base=None, **loading):
 
 for name, model in untied():
     write(name, model)
+for name, model, edits in edited():
+    write(name, model, edits=edits)
 for name, model in without_pooler():
     write(name, model, add_pooling_layer=False)
 for group in (of_sounds, of_images_and_sounds):

@@ -1,0 +1,40 @@
+// Keys that config.json does not contain have the default values of transformers' configuration classes.
+#include <gtest/gtest.h>
+
+#include "models/families/families.h"
+#include "support/namespaces.h"
+#include "support/shared_data.h"
+#include "support/throws.h"
+
+namespace regard::testing {
+namespace {
+
+// Return config.json of a folder of hf-open.
+Json config_of(const std::string& folder) {
+  return read_json((testing::golden("hf-open") / folder / "config.json").string());
+}
+
+Architecture read(const Json& config) {
+  return families::read(config, "config.json");
+}
+
+TEST(ConfigDefaults, NumberOfKeyValueHeads) {
+  for (const auto& [folder, heads] :
+       {std::pair("mistral", 8), std::pair("qwen2", 32), std::pair("qwen3", 32), std::pair("gemma", 16)}) {
+    Json config = config_of(folder);
+    config["num_attention_heads"] = 64, config["hidden_size"] = 64;
+    config.erase("num_key_value_heads");
+    EXPECT_EQ(read(config).decoder->block.self.kv_heads, heads) << folder;
+    config["num_key_value_heads"] = nullptr;
+    EXPECT_EQ(read(config).decoder->block.self.kv_heads, 64) << folder;
+    config["num_attention_heads"] = 4;
+    config.erase("num_key_value_heads");
+    EXPECT_REGARD_ERROR(read(config), ErrorKind::bad_file, "does not divide num_attention_heads");
+  }
+  Json llama = config_of("llama");
+  llama.erase("num_key_value_heads");
+  EXPECT_EQ(read(llama).decoder->block.self.kv_heads, 2);
+}
+
+}  // namespace
+}  // namespace regard::testing
