@@ -14,7 +14,7 @@ Json config_of(const std::string& folder) {
   return read_json((testing::golden("hf-open") / folder / "config.json").string());
 }
 
-Architecture read(const Json& config) {
+Architecture read_config(const Json& config) {
   return families::read(config, "config.json");
 }
 
@@ -24,16 +24,34 @@ TEST(ConfigDefaults, NumberOfKeyValueHeads) {
     Json config = config_of(folder);
     config["num_attention_heads"] = 64, config["hidden_size"] = 64;
     config.erase("num_key_value_heads");
-    EXPECT_EQ(read(config).decoder->block.self.kv_heads, heads) << folder;
+    EXPECT_EQ(read_config(config).decoder->block.self.kv_heads, heads) << folder;
     config["num_key_value_heads"] = nullptr;
-    EXPECT_EQ(read(config).decoder->block.self.kv_heads, 64) << folder;
+    EXPECT_EQ(read_config(config).decoder->block.self.kv_heads, 64) << folder;
     config["num_attention_heads"] = 4;
     config.erase("num_key_value_heads");
-    EXPECT_REGARD_ERROR(read(config), ErrorKind::bad_file, "does not divide num_attention_heads");
+    EXPECT_REGARD_ERROR(read_config(config), ErrorKind::bad_file, "does not divide num_attention_heads");
   }
   Json llama = config_of("llama");
   llama.erase("num_key_value_heads");
-  EXPECT_EQ(read(llama).decoder->block.self.kv_heads, 2);
+  EXPECT_EQ(read_config(llama).decoder->block.self.kv_heads, 2);
+}
+
+// As attribute_map of transformers' configuration classes.
+TEST(ConfigAliases, ReplaceTheKeysOfTheFamily) {
+  Json config = config_of("marian");
+  config["num_attention_heads"] = 4, config["encoder_layers"] = 3, config["num_hidden_layers"] = 2;
+  const Architecture marian = read_config(config);
+  EXPECT_EQ(marian.encoder->block.self.heads, 4);
+  EXPECT_EQ(marian.decoder->block.self.heads, 2);
+  EXPECT_EQ(marian.encoder->layers, 2);
+  EXPECT_EQ(marian.config, config) << "the config is saved unmodified";
+  config = config_of("distilbert");
+  config.erase("dim");
+  config["hidden_size"] = 8, config["n_heads"] = nullptr, config["num_attention_heads"] = 1;
+  EXPECT_EQ(read_config(config).encoder->block.self.heads, 1);
+  EXPECT_EQ(read_config(config).hidden, 8);
+  config["num_attention_heads"] = nullptr, config["n_heads"] = 2;
+  EXPECT_EQ(read_config(config).encoder->block.self.heads, 2);
 }
 
 }  // namespace

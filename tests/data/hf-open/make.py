@@ -73,6 +73,16 @@ def untied():
 def edited():
     yield "mistral-default-heads", t.MistralForCausalLM(t.MistralConfig(
         **dict(DECODER, num_attention_heads=16, num_key_value_heads=8, head_dim=2))), dict(num_key_value_heads=None)
+    yield "gpt2-aliases", t.GPT2LMHeadModel(t.GPT2Config(
+        vocab_size=VOCABULARY, n_embd=16, n_layer=1, n_head=4, n_inner=16, n_positions=20, bos_token_id=0,
+        eos_token_id=2)), dict(n_head=2, n_embd=None, hidden_size=16, num_attention_heads=4)
+    yield "bart-aliases", t.BartForConditionalGeneration(t.BartConfig(**dict(BOTH, encoder_attention_heads=4))), dict(
+        num_attention_heads=4, encoder_attention_heads=2, encoder_layers=None, num_hidden_layers=1)
+    decoder = dict(vocab_size=VOCABULARY, d_model=16, decoder_layers=1, decoder_attention_heads=4, decoder_ffn_dim=16,
+                   max_position_embeddings=20, pad_token_id=1)
+    captions = t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(t.ViTConfig(**IMAGE), t.TrOCRConfig(**decoder))
+    yield "trocr-aliases", t.VisionEncoderDecoderModel(captions), dict(
+        decoder=captions.decoder.to_dict() | dict(decoder_attention_heads=2, num_attention_heads=4))
 
 
 def without_pooler():
