@@ -83,6 +83,12 @@ def edited():
     captions = t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(t.ViTConfig(**IMAGE), t.TrOCRConfig(**decoder))
     yield "trocr-aliases", t.VisionEncoderDecoderModel(captions), dict(
         decoder=captions.decoder.to_dict() | dict(decoder_attention_heads=2, num_attention_heads=4))
+    yield "t5-activation", t.T5Model(t.T5Config(
+        vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=0, dense_act_fn="silu", is_gated_act=True)), {}
+    yield "t5-scaled", t.T5ForConditionalGeneration(t.T5Config(
+        vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=0)), dict(tie_word_embeddings=False, scale_decoder_outputs=True)
 
 
 def without_pooler():
