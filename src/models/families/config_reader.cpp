@@ -11,12 +11,19 @@ using kernels::Activation;
 
 // The supported entries of ACT2FN in transformers/activations.py.
 constexpr std::pair<const char*, Activation> kActivations[] = {
-    {"gelu", Activation::gelu},           {"gelu_python", Activation::gelu},
-    {"gelu_new", Activation::gelu_tanh},  {"gelu_pytorch_tanh", Activation::gelu_tanh},
-    {"gelu_fast", Activation::gelu_tanh}, {"gelu_accurate", Activation::gelu_tanh},
-    {"relu", Activation::relu},           {"silu", Activation::silu},
-    {"swish", Activation::silu},          {"tanh", Activation::tanh},
-    {"sigmoid", Activation::sigmoid},     {"quick_gelu", Activation::quick_gelu},
+    {"gelu", Activation::gelu},
+    {"gelu_python", Activation::gelu},
+    {"gelu_new", Activation::gelu_tanh},
+    {"gelu_pytorch_tanh", Activation::gelu_tanh},
+    {"gelu_python_tanh", Activation::gelu_tanh},
+    {"gelu_fast", Activation::gelu_tanh},
+    {"gelu_accurate", Activation::gelu_tanh},
+    {"relu", Activation::relu},
+    {"silu", Activation::silu},
+    {"swish", Activation::silu},
+    {"tanh", Activation::tanh},
+    {"sigmoid", Activation::sigmoid},
+    {"quick_gelu", Activation::quick_gelu},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ Architecture gemma(const ConfigReader& config) {
   // In the published configurations, "gelu" stands for its tanh approximation. As in transformers 5,
   // "hidden_act" is read and "hidden_activation" is ignored.
   what.activation = config.activation("hidden_act", "gelu_pytorch_tanh");
-  if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
+  if (config.word("hidden_act", "") == "gelu") what.activation = kernels::Activation::gelu_tanh;
   return llama_like(config, what);
 }
 

@@ -89,6 +89,12 @@ def edited():
     yield "t5-scaled", t.T5ForConditionalGeneration(t.T5Config(
         vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
         decoder_start_token_id=0)), dict(tie_word_embeddings=False, scale_decoder_outputs=True)
+    yield "electra-default-size", t.ElectraModel(t.ElectraConfig(**ENCODER, embedding_size=128)), dict(
+        embedding_size=None)
+    yield "gemma-exact-gelu", t.GemmaForCausalLM(t.GemmaConfig(**DECODER, hidden_act="gelu_python")), {}
+    yield "gpt2-python-tanh", t.GPT2LMHeadModel(t.GPT2Config(
+        vocab_size=VOCABULARY, n_embd=16, n_layer=1, n_head=2, n_inner=16, n_positions=20, bos_token_id=0,
+        eos_token_id=2, activation_function="gelu_python_tanh")), {}
 
 
 def without_pooler():
