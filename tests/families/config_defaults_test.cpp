@@ -36,6 +36,29 @@ TEST(ConfigDefaults, NumberOfKeyValueHeads) {
   EXPECT_EQ(read_config(llama).decoder->block.self.kv_heads, 2);
 }
 
+// The token whose embedding is not trained (padding_idx). A null key means that there is none.
+TEST(ConfigDefaults, PaddingToken) {
+  for (const auto& [folder, token] :
+       {std::pair("bert", 0), std::pair("electra", 0), std::pair("distilbert", 0), std::pair("roberta", 1),
+        std::pair("xlm-roberta", 1), std::pair("gemma", 0), std::pair("llama", -1), std::pair("mistral", -1),
+        std::pair("bart", 1), std::pair("pegasus", 0), std::pair("blenderbot", 0),
+        std::pair("mbart-captions", 1)}) {
+    Json config = config_of(folder);
+    (config.contains("decoder") ? config["decoder"] : config).erase("pad_token_id");
+    const Architecture architecture = read_config(config);
+    EXPECT_EQ((architecture.decoder ? architecture.decoder : architecture.encoder)->input.padding, token)
+        << folder;
+  }
+  Json config = config_of("bert");
+  config["pad_token_id"] = nullptr;
+  EXPECT_EQ(read_config(config).encoder->input.padding, -1);
+  for (const char* folder : {"marian", "whisper-scaled"}) {
+    config = config_of(folder);
+    config.erase("pad_token_id");
+    EXPECT_REGARD_ERROR(read_config(config), ErrorKind::bad_file, "outside the vocabulary");
+  }
+}
+
 // As attribute_map of transformers' configuration classes.
 TEST(ConfigAliases, ReplaceTheKeysOfTheFamily) {
   Json config = config_of("marian");

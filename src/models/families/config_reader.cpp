@@ -114,6 +114,15 @@ std::int64_t ConfigReader::token(std::string_view key, std::int64_t vocabulary) 
   return in_range(key, -1, vocabulary - 1);
 }
 
+std::int64_t ConfigReader::padding(std::int64_t vocabulary, std::int64_t fallback) const {
+  constexpr const char* kKey = "pad_token_id";
+  if (find(kKey) != nullptr) return token(kKey, vocabulary);
+  if (fallback >= vocabulary)
+    throw wrong(kKey, "the key to be present, because the default value, " + std::to_string(fallback) +
+                          ", is outside the vocabulary");
+  return fallback;
+}
+
 void ConfigReader::only(std::string_view key, const Json& value, std::string_view what) const {
   const Json* given = find(key);
   if (given == nullptr || given->is_null() || *given == value) return;

@@ -8,6 +8,7 @@ Architecture gemma(const ConfigReader& config) {
   LlamaLike what;
   what.name = "Gemma";
   what.kv_heads = 16;
+  what.padding = 0;
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.gain_offset = 1.0;
   what.scale_embeddings = true;

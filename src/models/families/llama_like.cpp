@@ -103,7 +103,7 @@ Architecture llama_like(const ConfigReader& config, const LlamaLike& what) {
   InputEmbeddingConfig& input = stack.input;
   input.tokens = prefix + "embed_tokens";
   input.vocabulary = config.size("vocab_size");
-  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.padding = config.padding(input.vocabulary, what.padding);
   if (what.scale_embeddings) input.factor = static_cast<float>(std::sqrt(static_cast<double>(all.hidden)));
   all.max_positions = config.size("max_position_embeddings");
   check_common(config, input.vocabulary);
