@@ -68,6 +68,9 @@ TEST(ConfigAliases, ReplaceTheKeysOfTheFamily) {
   EXPECT_EQ(marian.decoder->block.self.heads, 2);
   EXPECT_EQ(marian.encoder->layers, 2);
   EXPECT_EQ(marian.config, config) << "the config is saved unmodified";
+  config = config_of("whisper-scaled");
+  config["num_key_value_heads"] = 4;
+  EXPECT_EQ(read_config(config).encoder->block.self.heads, 4);
   config = config_of("distilbert");
   config.erase("dim");
   config["hidden_size"] = 8, config["n_heads"] = nullptr, config["num_attention_heads"] = 1;
@@ -75,6 +78,33 @@ TEST(ConfigAliases, ReplaceTheKeysOfTheFamily) {
   EXPECT_EQ(read_config(config).hidden, 8);
   config["num_attention_heads"] = nullptr, config["n_heads"] = 2;
   EXPECT_EQ(read_config(config).encoder->block.self.heads, 2);
+}
+
+TEST(ConfigKeys, TieLastHiddenStatesSelectsTheLastHiddenState) {
+  for (const char* folder : {"llama", "t5", "vit-no-pooler"}) {
+    Json config = config_of(folder);
+    for (const bool tied : {false, true}) {
+      config["tie_last_hidden_states"] = tied;
+      const Architecture architecture = read_config(config);
+      for (const auto* stack : {&architecture.encoder, &architecture.decoder}) {
+        if (*stack) {
+          EXPECT_EQ((*stack)->last_state_is_normed, tied) << folder;
+        }
+      }
+    }
+    config.erase("tie_last_hidden_states");
+    const Architecture architecture = read_config(config);
+    EXPECT_EQ((architecture.decoder ? architecture.decoder : architecture.encoder)->last_state_is_normed,
+              std::string(folder) != "vit-no-pooler");
+  }
+}
+
+TEST(ConfigKeys, SettingsOfSingleLayersAreRefused) {
+  Json config = config_of("mistral");
+  config["per_layer_config"] = Json::object();
+  read_config(config);
+  config["per_layer_config"]["1"]["sliding_window"] = 3;
+  EXPECT_REGARD_ERROR(read_config(config), ErrorKind::bad_file, "\"per_layer_config\"");
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ void check_common(const ConfigReader& config, std::int64_t vocabulary) {
   if (config.has("auto_map"))
     throw config.wrong("auto_map", "a model without custom code")
         .remedy("Code in a folder is never run. If the model belongs to a supported family, remove the key");
+  config.only("per_layer_config", Json::object(), "A configuration for single layers");
   for (const char* key : {"pad_token_id", "bos_token_id", "decoder_start_token_id"})
     config.token(key, vocabulary);
   const auto end = config.json().find("eos_token_id");

@@ -65,7 +65,8 @@ class ConfigReader {
 };
 
 // Check the keys that all families share. Throws bad_file for quantised weights, for models that require
-// custom code, for special ids outside the vocabulary and for an unknown dtype.
+// custom code, for settings of single layers, for special ids outside the vocabulary and for an unknown
+// dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
 // Return the first class in "architectures", which must be one of `known`. Default: the first of `known`.
