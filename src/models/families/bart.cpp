@@ -19,6 +19,7 @@ struct BartLike {
   bool shared_tables = true;  // encoder and decoder share one token table
   nn::SinusoidLayout sinusoids = nn::SinusoidLayout::halves;
   std::int64_t source_vocabulary = 0, target_vocabulary = 0;
+  std::int64_t padding = 1;  // default value of pad_token_id
 };
 
 nn::AttentionConfig attention_of(const ConfigReader& config, const std::string& side, const char* name) {
@@ -66,7 +67,7 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
   InputEmbeddingConfig& input = stack.input;
   input.tokens = prefix + (what.shared_tables ? "shared" : side + ".embed_tokens");
   input.vocabulary = side == "decoder" ? what.target_vocabulary : what.source_vocabulary;
-  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.padding = config.padding(input.vocabulary, what.padding);
   if (config.flag("scale_embedding", false))
     input.factor = static_cast<float>(std::sqrt(static_cast<double>(stack.block.self.hidden)));
   if (what.learned_positions) {
@@ -128,7 +129,7 @@ StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix) 
   what.learned_positions = type != "trocr" || config.flag("use_learned_position_embeddings", true);
   if (!what.learned_positions) {  // sinusoids: position 0 uses row pad_token_id + 1
     what.sinusoids = nn::SinusoidLayout::closed_halves;
-    what.first_position = config.token("pad_token_id", config.size("vocab_size")) + 1;
+    what.first_position = config.padding(config.size("vocab_size"), what.padding) + 1;
   }
   what.embedding_norm = config.flag("layernorm_embedding", true);
   what.target_vocabulary = config.size("vocab_size");
@@ -154,6 +155,7 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
+  what.padding = 58100;
   // transformers uses one table for encoder, decoder and output projection only if both flags are set. If
   // only tie_word_embeddings is set, the decoder's table and the output projection are tied.
   what.shared_tables =
@@ -173,6 +175,7 @@ Architecture pegasus(const ConfigReader& config) {
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
   what.pre_norm = true;
+  what.padding = 0;
   what.shared_tables = config.flag("tie_word_embeddings", true);
   what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
   return bart_like(config, what, kind == "PegasusForConditionalGeneration");
@@ -184,6 +187,7 @@ Architecture blenderbot(const ConfigReader& config) {
   what.first_position = 0;
   what.embedding_norm = false;
   what.pre_norm = true;
+  what.padding = 0;
   what.shared_tables = config.flag("tie_word_embeddings", true);
   what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
   return bart_like(config, what, kind == "BlenderbotForConditionalGeneration");

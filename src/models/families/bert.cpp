@@ -38,7 +38,7 @@ InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::strin
   return input;
 }
 
-StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
+StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix, std::int64_t padding) {
   config.only("is_decoder", false, "BERT as a decoder");
   config.only("add_cross_attention", false, "BERT with cross-attention");
   config.only("position_embedding_type", "absolute", "Another type of position embedding");
@@ -49,7 +49,7 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) 
   const std::int64_t hidden = config.size("hidden_size");
   stack.block = bert_block(config, hidden);
   InputEmbeddingConfig& input = stack.input = bert_embedding(config, prefix, stack.block);
-  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.padding = config.padding(input.vocabulary, padding);
   input.types = prefix + "embeddings.token_type_embeddings";
   input.type_count = config.size("type_vocab_size");
   return stack;

@@ -11,12 +11,19 @@ using kernels::Activation;
 
 // The supported entries of ACT2FN in transformers/activations.py.
 constexpr std::pair<const char*, Activation> kActivations[] = {
-    {"gelu", Activation::gelu},           {"gelu_python", Activation::gelu},
-    {"gelu_new", Activation::gelu_tanh},  {"gelu_pytorch_tanh", Activation::gelu_tanh},
-    {"gelu_fast", Activation::gelu_tanh}, {"gelu_accurate", Activation::gelu_tanh},
-    {"relu", Activation::relu},           {"silu", Activation::silu},
-    {"swish", Activation::silu},          {"tanh", Activation::tanh},
-    {"sigmoid", Activation::sigmoid},     {"quick_gelu", Activation::quick_gelu},
+    {"gelu", Activation::gelu},
+    {"gelu_python", Activation::gelu},
+    {"gelu_new", Activation::gelu_tanh},
+    {"gelu_pytorch_tanh", Activation::gelu_tanh},
+    {"gelu_python_tanh", Activation::gelu_tanh},
+    {"gelu_fast", Activation::gelu_tanh},
+    {"gelu_accurate", Activation::gelu_tanh},
+    {"relu", Activation::relu},
+    {"silu", Activation::silu},
+    {"swish", Activation::silu},
+    {"tanh", Activation::tanh},
+    {"sigmoid", Activation::sigmoid},
+    {"quick_gelu", Activation::quick_gelu},
 };
 
 }  // namespace
@@ -107,6 +114,15 @@ std::int64_t ConfigReader::token(std::string_view key, std::int64_t vocabulary) 
   return in_range(key, -1, vocabulary - 1);
 }
 
+std::int64_t ConfigReader::padding(std::int64_t vocabulary, std::int64_t fallback) const {
+  constexpr const char* kKey = "pad_token_id";
+  if (find(kKey) != nullptr) return token(kKey, vocabulary);
+  if (fallback >= vocabulary)
+    throw wrong(kKey, "the key to be present, because the default value, " + std::to_string(fallback) +
+                          ", is outside the vocabulary");
+  return fallback;
+}
+
 void ConfigReader::only(std::string_view key, const Json& value, std::string_view what) const {
   const Json* given = find(key);
   if (given == nullptr || given->is_null() || *given == value) return;
@@ -120,6 +136,7 @@ void check_common(const ConfigReader& config, std::int64_t vocabulary) {
   if (config.has("auto_map"))
     throw config.wrong("auto_map", "a model without custom code")
         .remedy("Code in a folder is never run. If the model belongs to a supported family, remove the key");
+  config.only("per_layer_config", Json::object(), "A configuration for single layers");
   for (const char* key : {"pad_token_id", "bos_token_id", "decoder_start_token_id"})
     config.token(key, vocabulary);
   const auto end = config.json().find("eos_token_id");

@@ -45,6 +45,9 @@ class ConfigReader {
   kernels::Activation activation(std::string_view key, const std::string& fallback) const;
   // Return a token id, or −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
   std::int64_t token(std::string_view key, std::int64_t vocabulary) const;
+  // Return pad_token_id: −1 if the key is null, `fallback` if it is absent. Throws bad_file if the id is
+  // outside the vocabulary.
+  std::int64_t padding(std::int64_t vocabulary, std::int64_t fallback) const;
 
   // Throw bad_file unless the key is absent, null or equal to `value`, the only supported value. `what` names
   // the unsupported feature in the error.
@@ -62,7 +65,8 @@ class ConfigReader {
 };
 
 // Check the keys that all families share. Throws bad_file for quantised weights, for models that require
-// custom code, for special ids outside the vocabulary and for an unknown dtype.
+// custom code, for settings of single layers, for special ids outside the vocabulary and for an unknown
+// dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
 // Return the first class in "architectures", which must be one of `known`. Default: the first of `known`.

@@ -29,7 +29,7 @@ StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   stack.block.dropout = config.rate("dropout", 0.1f);
   initialise_normal(stack.block, config.number("initializer_range", 0.02, 0.0, 1.0));
   stack.input = bert_embedding(config, prefix, stack.block);
-  stack.input.padding = config.token("pad_token_id", stack.input.vocabulary);
+  stack.input.padding = config.padding(stack.input.vocabulary, 0);
   return stack;
 }
 

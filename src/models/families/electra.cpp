@@ -14,7 +14,7 @@ Architecture electra(const ConfigReader& config) {
   all.hidden = config.size("hidden_size");
   all.encoder = bert_encoder(config, prefix);
   InputEmbeddingConfig& input = all.encoder->input;
-  input.size = config.size("embedding_size", all.hidden);
+  input.size = config.size("embedding_size", 128);
   if (input.size != all.hidden) input.projection = prefix + "embeddings_project";
   all.max_positions = input.position_rows;
   check_common(config, input.vocabulary);

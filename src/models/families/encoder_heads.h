@@ -10,7 +10,8 @@ namespace regard::models::families {
 // bert_block() and bert_encoder() return BERT's block and encoder, which other families use too. `prefix` is
 // the prefix of the encoder's weight names, `dropout` the default of the dropout rates.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden, float dropout = 0.1f);
-StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
+// `padding` is the default of pad_token_id.
+StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix, std::int64_t padding = 0);
 // Return the input embedding of a stack whose layers are configured by `block`: token embeddings + learned
 // positions, followed by a norm.
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,

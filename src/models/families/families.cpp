@@ -41,6 +41,58 @@ constexpr std::pair<const char*, DualEncoderConfig (*)(const ConfigReader&)> kDu
     {"siglip", siglip},
 };
 
+// Alternative keys of config.json: attribute_map of transformers' configuration classes.
+struct Alias {
+  const char *family, *alias, *key;
+};
+
+constexpr Alias kAliases[] = {
+    {"bart", "hidden_size", "d_model"},
+    {"bart", "num_attention_heads", "encoder_attention_heads"},
+    {"bart", "num_hidden_layers", "encoder_layers"},
+    {"distilbert", "hidden_size", "dim"},
+    {"distilbert", "num_attention_heads", "n_heads"},
+    {"distilbert", "num_hidden_layers", "n_layers"},
+    {"gpt2", "hidden_size", "n_embd"},
+    {"gpt2", "max_position_embeddings", "n_positions"},
+    {"gpt2", "num_attention_heads", "n_head"},
+    {"gpt2", "num_hidden_layers", "n_layer"},
+    {"t5", "head_dim", "d_kv"},
+    {"t5", "hidden_size", "d_model"},
+    {"t5", "num_attention_heads", "num_heads"},
+    {"t5", "num_hidden_layers", "num_layers"},
+    {"trocr", "hidden_size", "d_model"},
+    {"trocr", "num_attention_heads", "decoder_attention_heads"},
+    {"trocr", "num_hidden_layers", "decoder_layers"},
+    {"whisper", "num_key_value_heads", "encoder_attention_heads"},
+};
+
+// Families with the alternative keys of BART. Whisper has one more.
+constexpr const char* kBartKeys[] = {"blenderbot", "marian", "mbart", "pegasus", "whisper"};
+
+// Return `config` with the values of alternative keys as values of the family's own keys, also in the
+// configuration of a decoder. As in transformers, an alternative key replaces the family's own key.
+Json without_aliases(Json config) {
+  if (!config.is_object()) return config;
+  const Json family = config.value("model_type", Json());
+  const bool as_bart = std::find(std::begin(kBartKeys), std::end(kBartKeys), family) != std::end(kBartKeys);
+  for (const Alias& alias : kAliases) {
+    if (family != alias.family && !(as_bart && std::string_view(alias.family) == "bart")) continue;
+    const Json value = config.value(alias.alias, Json());
+    if (!value.is_null()) config[alias.key] = value;
+  }
+  if (const auto decoder = config.find("decoder"); decoder != config.end())
+    *decoder = without_aliases(*decoder);
+  return config;
+}
+
+// tie_last_hidden_states replaces the family's rule for the last entry of hidden_states.
+void set_last_state(const ConfigReader& config, Architecture& architecture) {
+  for (std::optional<StackConfig>* stack : {&architecture.encoder, &architecture.decoder})
+    if (*stack)
+      (*stack)->last_state_is_normed = config.flag("tie_last_hidden_states", (*stack)->last_state_is_normed);
+}
+
 }  // namespace
 
 std::vector<std::string> names() {
@@ -53,10 +105,12 @@ std::vector<std::string> names() {
 
 Architecture read(const Json& config, const std::string& file) {
   const auto type = require<std::string>(config, "model_type", file);
-  const ConfigReader reader(config, file);
+  const Json resolved = without_aliases(config);
+  const ConfigReader reader(resolved, file);
   for (const auto& [name, family] : kFamilies) {
     if (type != name) continue;
     Architecture architecture = family(reader);
+    set_last_state(reader, architecture);
     architecture.config = config;
     return architecture;
   }

@@ -7,6 +7,8 @@ Architecture gemma(const ConfigReader& config) {
   config.only("use_bidirectional_attention", false, "Gemma with bidirectional attention");
   LlamaLike what;
   what.name = "Gemma";
+  what.kv_heads = 16;
+  what.padding = 0;
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.gain_offset = 1.0;
   what.scale_embeddings = true;
@@ -15,7 +17,7 @@ Architecture gemma(const ConfigReader& config) {
   // In the published configurations, "gelu" stands for its tanh approximation. As in transformers 5,
   // "hidden_act" is read and "hidden_activation" is ignored.
   what.activation = config.activation("hidden_act", "gelu_pytorch_tanh");
-  if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
+  if (config.word("hidden_act", "") == "gelu") what.activation = kernels::Activation::gelu_tanh;
   return llama_like(config, what);
 }
 

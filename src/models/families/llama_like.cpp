@@ -16,14 +16,25 @@ std::int64_t head_size(const ConfigReader& config, const LlamaLike& what, std::i
   return hidden / heads;
 }
 
+// Return num_key_value_heads. As in transformers, a key that is null means num_attention_heads, and a key
+// that is absent means the default value of the family.
+std::int64_t key_value_heads(const ConfigReader& config, const LlamaLike& what, std::int64_t heads) {
+  constexpr const char* kKey = "num_key_value_heads";
+  if (config.has(kKey)) return config.divisor(kKey, heads, "num_attention_heads");
+  if (what.kv_heads == 0 || config.json().contains(kKey)) return heads;
+  if (heads % what.kv_heads != 0)
+    throw config.wrong(kKey, "the key to be present, because the default value, " +
+                                 std::to_string(what.kv_heads) + ", does not divide num_attention_heads, " +
+                                 std::to_string(heads));
+  return what.kv_heads;
+}
+
 nn::BlockConfig block_of(const ConfigReader& config, const LlamaLike& what, std::int64_t hidden) {
   nn::BlockConfig block;
   nn::AttentionConfig& self = block.self;
   self.hidden = hidden, self.causal = true;
   self.heads = config.size("num_attention_heads");
-  self.kv_heads = self.heads;
-  if (config.has("num_key_value_heads"))
-    self.kv_heads = config.divisor("num_key_value_heads", self.heads, "num_attention_heads");
+  self.kv_heads = key_value_heads(config, what, self.heads);
   self.head_dim = head_size(config, what, hidden, self.heads);
   self.query_bias = what.query_bias, self.key_bias = what.key_bias;
   self.value_bias = what.value_bias, self.output_bias = what.output_bias;
@@ -92,7 +103,7 @@ Architecture llama_like(const ConfigReader& config, const LlamaLike& what) {
   InputEmbeddingConfig& input = stack.input;
   input.tokens = prefix + "embed_tokens";
   input.vocabulary = config.size("vocab_size");
-  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.padding = config.padding(input.vocabulary, what.padding);
   if (what.scale_embeddings) input.factor = static_cast<float>(std::sqrt(static_cast<double>(all.hidden)));
   all.max_positions = config.size("max_position_embeddings");
   check_common(config, input.vocabulary);

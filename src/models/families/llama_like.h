@@ -16,6 +16,8 @@ struct LlamaLike {
   bool scale_embeddings = false;  // multiply the embeddings by √hidden_size
   bool tied = false;              // default value of tie_word_embeddings
   std::int64_t head_dim = 0;      // default value of head_dim; 0 means hidden_size / num_attention_heads
+  std::int64_t kv_heads = 0;      // default value of num_key_value_heads; 0 means num_attention_heads
+  std::int64_t padding = -1;      // default value of pad_token_id; −1 means none
   // sliding window per layer in tokens, 0 if a layer has none; empty if no layer has one
   std::vector<std::int64_t> windows;
 };

@@ -38,6 +38,7 @@ std::vector<std::int64_t> windows_of(const ConfigReader& config) {
 Architecture qwen2(const ConfigReader& config) {
   LlamaLike what;
   what.name = "Qwen2";
+  what.kv_heads = 32;
   what.query_bias = what.key_bias = what.value_bias = true;
   what.activation = config.activation("hidden_act", "silu");
   what.windows = windows_of(config);
@@ -47,6 +48,7 @@ Architecture qwen2(const ConfigReader& config) {
 Architecture qwen3(const ConfigReader& config) {
   LlamaLike what;
   what.name = "Qwen3";
+  what.kv_heads = 32;
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
   what.head_norms = true;
   what.head_dim = 128;

@@ -16,7 +16,7 @@ Architecture roberta(const ConfigReader& config) {
   const std::string prefix = kind == "RobertaModel" ? "" : "roberta.";
   Architecture all;
   all.hidden = config.size("hidden_size");
-  all.encoder = bert_encoder(config, prefix);
+  all.encoder = bert_encoder(config, prefix, 1);
   check_common(config, all.encoder->input.vocabulary);
   count_positions_over_tokens(config, all.encoder->input.padding, all);
   set_roberta_head(config, kind, "Roberta", "roberta.", all);

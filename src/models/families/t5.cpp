@@ -14,13 +14,15 @@ struct Activated {
   bool gated;
 };
 
-// Parse "ACTIVATION" or "gated-ACTIVATION". "gated-gelu" means the tanh approximation of GELU.
+// Parse feed_forward_proj: "ACTIVATION" or "gated-ACTIVATION". "gated-gelu" means the tanh approximation of
+// GELU. As in transformers, dense_act_fn and is_gated_act override this key.
 Activated feed_forward_proj(const ConfigReader& config) {
   const std::string name = config.word("feed_forward_proj", "relu");
   const std::string gate = "gated-";
-  const bool gated = name.starts_with(gate);
-  const Json plain = {{"feed_forward_proj", gated ? name.substr(gate.size()) : name}};
-  if (name == "gated-gelu") return {kernels::Activation::gelu_tanh, true};
+  const bool starts_gated = name.starts_with(gate), gated = config.flag("is_gated_act", starts_gated);
+  if (config.has("dense_act_fn")) return {config.activation("dense_act_fn", ""), gated};
+  if (name == "gated-gelu") return {kernels::Activation::gelu_tanh, gated};
+  const Json plain = {{"feed_forward_proj", starts_gated ? name.substr(gate.size()) : name}};
   return {ConfigReader(plain, config.file()).activation("feed_forward_proj", "relu"), gated};
 }
 
@@ -91,9 +93,10 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   return stack;
 }
 
-// T5 1.1 has tie_word_embeddings = false; transformers 5 writes scale_decoder_outputs = false instead.
+// T5 1.1 has tie_word_embeddings = false; transformers 5 writes scale_decoder_outputs = false instead, and
+// this key overrides tie_word_embeddings.
 void add_head(const ConfigReader& config, Architecture& all) {
-  const bool tied = config.flag("tie_word_embeddings", true) && config.flag("scale_decoder_outputs", true);
+  const bool tied = config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", true));
   all.head.output = Output::next_token;
   all.head.projection = tied ? "shared" : "lm_head";
   all.head.out = all.decoder->input.vocabulary;

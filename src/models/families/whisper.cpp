@@ -76,7 +76,7 @@ Architecture whisper(const ConfigReader& config) {
   InputEmbeddingConfig& input = all.decoder->input;
   input.tokens = prefix + "decoder.embed_tokens";
   input.vocabulary = config.size("vocab_size");
-  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.padding = config.padding(input.vocabulary, 50256);
   input.positions = prefix + "decoder.embed_positions", input.position_rows = all.max_positions;
   check_common(config, input.vocabulary);
   all.names.prefixes = {"model."};

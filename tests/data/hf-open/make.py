@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write the folders beside this script, each with the results of transformers: tiny random models whose heads are not
-tied to the embeddings (tie_word_embeddings false) or that have unusual settings; encoders without a pooler;
-encoders whose config.json names a head although the file also contains a pooler; models of images and sounds.
+tied to the embeddings (tie_word_embeddings false) or that have unusual settings; configs with
+missing or alternative keys; encoders without a pooler; encoders whose config.json names a head although the file also
+contains a pooler; models of images and sounds.
 
 Needs torch, transformers and safetensors. Run from anywhere: tests/data/hf-open/make.py [NAME...]
 """
@@ -66,6 +67,34 @@ def untied():
     yield "t5", t.T5ForConditionalGeneration(t.T5Config(
         vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
         decoder_start_token_id=0, **UNTIED))
+
+
+# The folder, the model, and changes to config.json: the keys to replace, or to remove if the value is None.
+def edited():
+    yield "mistral-default-heads", t.MistralForCausalLM(t.MistralConfig(
+        **dict(DECODER, num_attention_heads=16, num_key_value_heads=8, head_dim=2))), dict(num_key_value_heads=None)
+    yield "gpt2-aliases", t.GPT2LMHeadModel(t.GPT2Config(
+        vocab_size=VOCABULARY, n_embd=16, n_layer=1, n_head=4, n_inner=16, n_positions=20, bos_token_id=0,
+        eos_token_id=2)), dict(n_head=2, n_embd=None, hidden_size=16, num_attention_heads=4)
+    yield "bart-aliases", t.BartForConditionalGeneration(t.BartConfig(**dict(BOTH, encoder_attention_heads=4))), dict(
+        num_attention_heads=4, encoder_attention_heads=2, encoder_layers=None, num_hidden_layers=1)
+    decoder = dict(vocab_size=VOCABULARY, d_model=16, decoder_layers=1, decoder_attention_heads=4, decoder_ffn_dim=16,
+                   max_position_embeddings=20, pad_token_id=1)
+    captions = t.VisionEncoderDecoderConfig.from_encoder_decoder_configs(t.ViTConfig(**IMAGE), t.TrOCRConfig(**decoder))
+    yield "trocr-aliases", t.VisionEncoderDecoderModel(captions), dict(
+        decoder=captions.decoder.to_dict() | dict(decoder_attention_heads=2, num_attention_heads=4))
+    yield "t5-activation", t.T5Model(t.T5Config(
+        vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=0, dense_act_fn="silu", is_gated_act=True)), {}
+    yield "t5-scaled", t.T5ForConditionalGeneration(t.T5Config(
+        vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=0)), dict(tie_word_embeddings=False, scale_decoder_outputs=True)
+    yield "electra-default-size", t.ElectraModel(t.ElectraConfig(**ENCODER, embedding_size=128)), dict(
+        embedding_size=None)
+    yield "gemma-exact-gelu", t.GemmaForCausalLM(t.GemmaConfig(**DECODER, hidden_act="gelu_python")), {}
+    yield "gpt2-python-tanh", t.GPT2LMHeadModel(t.GPT2Config(
+        vocab_size=VOCABULARY, n_embd=16, n_layer=1, n_head=2, n_inner=16, n_positions=20, bos_token_id=0,
+        eos_token_id=2, activation_function="gelu_python_tanh")), {}
 
 
 def without_pooler():
@@ -150,7 +179,7 @@ def outputs_of(model, inputs):
                         "encoder_last_hidden_state") and value is not None}
 
 
-def write(name, model, base=None, **loading):
+def write(name, model, base=None, edits=None, **loading):
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     randomise(model)
@@ -163,6 +192,10 @@ def write(name, model, base=None, **loading):
         config = json.loads((folder / "config.json").read_text())
         del config["scale_decoder_outputs"]
         (folder / "config.json").write_text(json.dumps(config | UNTIED, indent=2) + "\n")
+    if edits:
+        config = json.loads((folder / "config.json").read_text()) | edits
+        config = {key: value for key, value in config.items() if key not in edits or value is not None}
+        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     if name == "clip-dict":  # as some older folders, where text_config is incomplete
         config = json.loads((folder / "config.json").read_text())
         for part in ("text_config", "vision_config"):
@@ -190,6 +223,8 @@ def write(name, model, base=None, **loading):
 
 for name, model in untied():
     write(name, model)
+for name, model, edits in edited():
+    write(name, model, edits=edits)
 for name, model in without_pooler():
     write(name, model, add_pooling_layer=False)
 for group in (of_sounds, of_images_and_sounds):
