@@ -49,7 +49,6 @@ bool is_link_to_open_file(const std::filesystem::path& link) {
 // Return the number of this process's descriptor to which the link refers; -1 if there is none.
 int descriptor_of(const std::filesystem::path& link) {
   const int descriptor = parse_number<int>(link.filename().string()).value_or(-1);
-  if (descriptor < 0) return -1;
   struct stat open {
   }, named{};
   const bool same = ::fstat(descriptor, &open) == 0 && ::stat(link.c_str(), &named) == 0 &&

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_text.h"
@@ -28,7 +29,7 @@ constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size
 constexpr std::size_t kMostKey = 4096;
 constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error body parsed as JSON
 constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
-constexpr int kPatience = 900'000;      // maximum milliseconds to wait for the server to send or accept bytes
+constexpr double kPatience = 900;       // maximum seconds to wait for the server to send or accept bytes
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
 
 std::string lower(std::string text) {
@@ -50,9 +51,10 @@ std::size_t number_of(const std::string& text, int base) {
   return error == std::errc() && end != text.data() ? value : kMostBody + 1;
 }
 
-// Wait until the socket is ready. Returns false after kPatience milliseconds.
+// Wait until the socket is ready. Returns false after kPatience seconds.
 bool wait_for(int socket, short events) {
-  for (int waited = 0; waited < kPatience; waited += kPollMilliseconds) {
+  const base::Stopwatch waited;
+  while (waited.seconds() < kPatience) {
     throw_if_stopped();
     pollfd one{socket, events, 0};
     if (::poll(&one, 1, kPollMilliseconds) > 0) return true;

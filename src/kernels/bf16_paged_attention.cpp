@@ -73,9 +73,10 @@ class Unit {
   }
 
   void run(const Scratch& scratch) const {
-    if (width_ > 0) multiply_keys(scratch);
+    if (width_ == 0) return write_no_keys();
+    multiply_keys(scratch);
     for (std::int64_t row = 0; row < rows_; ++row) finish_scores(scratch, row);
-    if (width_ > 0) multiply_values(scratch);
+    multiply_values(scratch);
   }
 
  private:
@@ -117,27 +118,35 @@ class Unit {
     path_.multiply(block);
   }
 
+  // Without keys, the output is zero and the log-sum-exp is −∞.
+  void write_no_keys() const {
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      std::fill_n(out(row), problem_.value_dim, 0.0f);
+      write_lse(row, {});
+    }
+  }
+
   // Compute a row's log-sum-exp and its attention weights. The weights are rounded to bf16 and not yet
   // divided by their sum.
   void finish_scores(const Scratch& scratch, std::int64_t row) const {
     const std::int64_t query = query_of(row), head = head_of(row);
     const Range own = keys_of(query);
-    Bf16RowSum sum;
-    if (width_ > 0) {
-      float* scores = scratch.scores + row * width_;
-      std::uint16_t* weights = scratch.weights + row * width_;
-      const std::int64_t first = std::min(width_, std::max<std::int64_t>(0, own.begin - first_key()));
-      std::fill_n(weights, first, std::uint16_t{0});
-      const float scale = apply_rule(scores + first, own, query, head);
-      sum = path_.softmax_row({scores + first, weights + first, own.size(), width_ - first, scale});
-      // multiply_values() multiplies the output by this factor; the scores are no longer needed
-      scores[0] = sum.sum > 0.0f ? 1.0f / sum.sum : 0.0f;
-    } else {
-      std::fill_n(out(row), problem_.value_dim, 0.0f);
-    }
-    if (problem_.lse != nullptr)
-      problem_.lse[(sequence_.query_begin + query) * problem_.heads + head] =
-          sum.sum > 0.0f ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
+    float* scores = scratch.scores + row * width_;
+    std::uint16_t* weights = scratch.weights + row * width_;
+    const std::int64_t first = std::min(width_, std::max<std::int64_t>(0, own.begin - first_key()));
+    std::fill_n(weights, first, std::uint16_t{0});
+    const float scale = apply_rule(scores + first, own, query, head);
+    const Bf16RowSum sum =
+        path_.softmax_row({scores + first, weights + first, own.size(), width_ - first, scale});
+    // multiply_values() multiplies the output by this factor; the scores are no longer needed
+    scores[0] = sum.sum > 0.0f ? 1.0f / sum.sum : 0.0f;
+    write_lse(row, sum);
+  }
+
+  void write_lse(std::int64_t row, const Bf16RowSum& sum) const {
+    if (problem_.lse == nullptr) return;
+    problem_.lse[(sequence_.query_begin + query_of(row)) * problem_.heads + head_of(row)] =
+        sum.sum > 0.0f ? sum.maximum + std::log(sum.sum) : -std::numeric_limits<float>::infinity();
   }
 
   // Apply the softcap, bias and mask, if any, to the scores of the keys `own`. Return the factor by which the

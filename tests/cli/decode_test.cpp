@@ -39,6 +39,24 @@ class Decode : public ::testing::Test {
   inline static testing::TemporaryFolder* folder_ = nullptr;
 };
 
+// A truncated prompt keeps its last tokens, a truncated source its first tokens and its end token.
+TEST_F(Decode, TruncationKeepsTheEndOfAPrompt) {
+  testing::write_text_model(root() / "short-gpt", "gpt", 12);
+  const auto prompts = infer::LoadedModel::open(root() / "short-gpt"),
+             sources = infer::LoadedModel::open(root() / "short");
+  const std::string text = "the quick brown fox";
+  const std::vector<std::int32_t> prompt = prompts.encode_prompt(text), source = sources.encode_source(text);
+  ASSERT_GT(prompt.size(), 13u);
+  EXPECT_EQ(prompts.read(text, true).ids, (std::vector<std::int32_t>(prompt.end() - 12, prompt.end())));
+  std::vector<std::int32_t> expected(source.begin(), source.begin() + 11);
+  expected.push_back(source.back());
+  EXPECT_EQ(sources.read(text, true).ids, expected);
+  // 12 tokens fit
+  EXPECT_EQ(prompts.read("the quick br", true).ids, prompts.encode_prompt("the quick br"));
+  EXPECT_EQ(prompts.read("the quick br", false).ids, prompts.encode_prompt("the quick br"));
+  EXPECT_EQ(sources.read("the quick b", true).ids, sources.encode_source("the quick b"));
+}
+
 TEST_F(Decode, OneResultALineInOrder) {
   const std::vector<std::string> inputs{"the dog",           "a",      "", "quick brown fox", "   ",
                                         "over the lazy dog", "the dog"};

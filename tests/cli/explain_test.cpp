@@ -197,6 +197,27 @@ TEST_F(ExplainProgram, ExplainsAWholeLayer) {
   EXPECT_EQ(explain({"the", "--block"}).exit_code, 2);
 }
 
+// A pre-norm layer has a norm before each sublayer, a post-norm layer after each sum.
+TEST_F(ExplainProgram, ShowsTheNormsOfALayerWhereTheyAre) {
+  const auto count = [](const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  testing::write_text_model(folder_ / "gpt", "gpt");
+  const std::string pre = explain({"the fox", "--model", "gpt", "--block"}).out;
+  EXPECT_EQ(count(pre, "mean μ"), 2u) << pre;
+  EXPECT_EQ(count(pre, "input of the sublayer"), 1u) << pre;
+  EXPECT_EQ(count(pre, "LN(LN(x) + f)"), 0u) << pre;
+  const std::string post =
+      explain({"Green and blue.", "--model", testing::golden("hf-more/bert-nli").string(), "--block"}).out;
+  EXPECT_NE(post.find("(post-norm)"), std::string::npos) << post;
+  EXPECT_EQ(count(post, "mean μ"), 1u) << post;
+  EXPECT_EQ(count(post, "input of the sublayer"), 0u) << post;
+  EXPECT_EQ(count(post, "LN(LN(x) + f)"), 1u) << post;
+  EXPECT_EQ(post.find("agree to within"), std::string::npos) << post;
+}
+
 TEST_F(ExplainProgram, SaysWhatIsNotThere) {
   testing::write_text_model(folder_ / "gpt", "gpt");
   const auto layer = explain({"the", "--model", "gpt", "--layer", "9"});

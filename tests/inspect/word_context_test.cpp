@@ -125,6 +125,16 @@ TEST_F(WordInBert, VectorsAreTheHiddenStatesOfTransformers) {
   EXPECT_TRUE(std::isfinite(found.layers[3].silhouette));
   for (const inspect::ContextLayer& layer : found.layers)
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NE(layer.nearest[i], static_cast<std::int64_t>(i));
+  const Json layers = parse_json(inspect::context_json(found, false), "context")["layers"];
+  for (std::size_t at = 0; at < found.layers.size(); ++at) {
+    ASSERT_EQ(layers[at]["cosine"].size(), 3u) << found.layers[at].name;
+    std::vector<double> cosines;
+    for (const Json& row : layers[at]["cosine"])
+      for (const Json& value : row) cosines.push_back(value.get<double>());
+    EXPECT_EQ(cosines, found.layers[at].cosine) << found.layers[at].name;
+    EXPECT_FALSE(layers[at].contains("vectors"));
+    EXPECT_TRUE(layers[at].contains("silhouette"));
+  }
 }
 
 TEST_F(WordInBert, WordsAreFoundWhole) {

@@ -223,5 +223,26 @@ TEST_F(ServerOption, MalformedResponsesAreErrorsOfTheServer) {
   expect_io({"translate", "x"}, "HTTP/1.1 200 OK\r\n" + std::string(200000, 'a'));
 }
 
+// The server closes the connection after a part of its response.
+TEST_F(ServerOption, ResponsesThatEndEarlyAreErrorsOfTheServer) {
+  const std::string head = "HTTP/1.1 200 OK\r\n", chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  const char *const none = "closed the connection without a response",
+                    *const part = "closed the connection before the end of its response";
+  for (const auto& [response, message] : {std::pair(std::string(), none),
+                                          {head, none},
+                                          {head + "Content-Length: 3\r\n\r\n", part},
+                                          {head + "Content-Length: 3\r\n\r\n[]", part},
+                                          {chunked, part},
+                                          {chunked + "2\r", part},
+                                          {chunked + "2\r\n[]", part},
+                                          {chunked + "2\r\n[]\r\n", part},
+                                          {chunked + "2\r\n[]\r\n0\r\n", part}}) {
+    const WrongServer server(response);
+    const ProgramResult result = run({"translate", "x", "--server", server.url()}, "a\n");
+    EXPECT_EQ(result.exit_code, 4) << response << "\n" << result.err;
+    EXPECT_NE(result.err.find(message), std::string::npos) << response << "\n" << result.err;
+  }
+}
+
 }  // namespace
 }  // namespace regard::testing

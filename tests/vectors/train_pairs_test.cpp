@@ -140,9 +140,12 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   std::vector<TrainProgress> told;
   options.progress = [&](const TrainProgress& now) { told.push_back(now); };
   const auto begin = std::chrono::steady_clock::now();
-  train_pairs(text, options, pool);
+  const double rate = train_pairs(text, options, pool).words_per_second;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   ASSERT_GT(told.size(), 5u);
+  // The rate is measured after the last progress report and before the end of the call.
+  EXPECT_GE(rate * (1.0 + 1e-9), told.back().words / taken.count());
+  EXPECT_LE(rate, told.back().words_per_second * (1.0 + 1e-9));
   EXPECT_LE(told.back().words / told.back().words_per_second, taken.count());
   EXPECT_GT(told.back().words / told.back().words_per_second, 1e-6);
   EXPECT_NEAR(told.back().fraction, 1.0, 1e-9);
