@@ -7,9 +7,12 @@
 namespace regard::data {
 namespace {
 
-constexpr std::array<const char*, kSkipReasons> kPhrases{"with an empty text skipped", "not UTF-8 skipped",
+constexpr std::array<const char*, kSkipReasons> kPhrases{"with an empty text skipped",
+                                                         "not UTF-8 skipped",
                                                          "malformed skipped",
-                                                         "with too many characters skipped", "rejected"};
+                                                         "with too many characters skipped",
+                                                         "with too many tokens skipped",
+                                                         "rejected"};
 
 std::string place_name(const Place& place) {
   return place.line < 0 ? place.file : fmt::format("{}:{}", place.file, place.line);

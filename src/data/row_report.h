@@ -18,9 +18,10 @@ enum class SkipReason {
   bad_utf8,   // the row is not UTF-8
   malformed,  // wrong number of columns, text after a closing quote, invalid JSON, a missing or wrong value
   too_long,   // more characters than allowed
-  rejected,   // skipped by the caller, for example for a label outside the list, or a span outside the text
+  too_many_tokens,  // more tokens than allowed
+  rejected,  // skipped by the caller, for example for a label outside the list, or a span outside the text
 };
-constexpr std::size_t kSkipReasons = 5;
+constexpr std::size_t kSkipReasons = 6;
 
 struct SkippedRow {
   SkipReason reason = SkipReason::empty;

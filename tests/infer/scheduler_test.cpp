@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "infer/session_case.h"
 #include "support/throws.h"
 
@@ -23,9 +25,11 @@ class Record : public Listener {
     last_token[id] = step;
     results[id] = std::move(hypotheses);
   }
+  void failed(std::uint64_t id, const Error& error) override { failures[id] = error.message(); }
   int step = 0;  // counted from 1
   std::map<std::uint64_t, int> first_token, last_token;
   std::map<std::uint64_t, std::vector<Hypothesis>> results;
+  std::map<std::uint64_t, std::string> failures;
 };
 
 // A scheduler with a tiny model, and requests that end only at their length limit.
@@ -271,6 +275,35 @@ TEST(Scheduler, WhatIsCancelledGivesItsPagesBack) {
   EXPECT_TRUE(bench.scheduler.cancel(first));
   EXPECT_EQ(bench.scheduler.cache().free_pages(), 6);
   EXPECT_FALSE(bench.scheduler.step());
+}
+
+// Token 5 has a damaged embedding: the requests that read it fail, and the others of the same step do not.
+TEST(Scheduler, OnlyRequestsWithDamagedScoresFail) {
+  Bench bench("llama", {.rows = 8, .cache_pages = 8});
+  const Parameter& embedding = *bench.model->parameters()[0];
+  ASSERT_EQ(embedding.name, "embedding.weight");
+  embedding.value().row(5)[0] = std::nanf("");
+  const std::vector<Ids> prompts{{4}, {7, 8}, {5}, {9}, {6, 5}, {3, 2, 1}};
+  std::vector<Request> requests;
+  for (const Ids& prompt : prompts) {
+    requests.push_back(bench.request(1, 1));
+    requests.back().prompt = prompt;
+    bench.scheduler.submit(requests.back());
+  }
+  bench.run();
+  EXPECT_EQ(bench.record.failures.size(), 2u);
+  EXPECT_EQ(bench.record.results.size(), 4u);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const std::uint64_t id = requests[i].id;
+    if (i == 2 || i == 4) {
+      EXPECT_EQ(bench.record.failures[id], "the model's logits are not finite") << i;
+    } else {
+      EXPECT_TRUE(testing::same_bits(bench.record.results[id], testing::alone(*bench.model, requests[i])))
+          << i;
+    }
+  }
+  EXPECT_EQ(bench.scheduler.running(), 0);
+  EXPECT_EQ(bench.scheduler.cache().free_pages(), 8);
 }
 
 // Return the number of steps from the submission of `prompt` to its first token, with four tokens per step,

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/throws.h"
+
 namespace regard::infer {
 namespace {
 
@@ -51,6 +53,37 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_EQ(scores_after({1, 4, 5})[7], 1.5f);
   rules.bad_words = {{6}};
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
+}
+
+// The first token is forced only directly after the start token; then suppressed_first applies to the second
+// token. As in transformers, token 0 can be forced.
+TEST(TokenRules, TheFirstTokensAreForcedOrSuppressed) {
+  using Tokens = std::vector<std::int32_t>;
+  TokenRules rules;
+  const auto forbidden = [&](const Tokens& prompt, const Tokens& written) {
+    std::vector<float> scores(5, 0.5f);
+    Tokens history, ids;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = {}, .max_new = 20},
+          scores, history);
+    for (std::int32_t id = 0; id < 5; ++id)
+      if (std::isinf(scores[static_cast<std::size_t>(id)])) ids.push_back(id);
+    return ids;
+  };
+  EXPECT_TRUE(rules.change_nothing());
+  rules.suppressed_first = {4};
+  EXPECT_EQ(forbidden({1}, {}), Tokens{4});
+  EXPECT_EQ(forbidden({1}, {0}), Tokens{});
+  rules.suppressed_first = {}, rules.forced_first = 0;
+  EXPECT_FALSE(rules.change_nothing());
+  rules.suppressed_first = {4};
+  EXPECT_EQ(forbidden({1}, {}), (Tokens{1, 2, 3, 4}));
+  EXPECT_EQ(forbidden({1}, {0}), Tokens{4});
+  EXPECT_EQ(forbidden({1}, {0, 3}), Tokens{});
+  EXPECT_EQ(forbidden({1, 2}, {}), Tokens{4}) << "a longer prompt";
+  EXPECT_EQ(forbidden({1, 2}, {0}), Tokens{});
+  rules.check(5);
+  rules.forced_first = 5;
+  EXPECT_REGARD_ERROR(rules.check(5), ErrorKind::usage, "forced_bos_token_id");
 }
 
 // Penalties count each token once, or per occurrence, in a time that is not quadratic in the length of the

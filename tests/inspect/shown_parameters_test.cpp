@@ -258,5 +258,31 @@ TEST(ShownParameters, AreLeftOutOfLongTextsAndAboveTheLimit) {
   EXPECT_EQ(shown(), 2);
 }
 
+// The tokens of source and target together decide whether the activations for the steps, or for the page, are
+// computed.
+TEST(ShownParameters, ActivationsAreComputedForShortInputs) {
+  const testing::TemporaryFolder folder;
+  copy_with_tokenizer("t5", folder / "t5");
+  const auto loaded = infer::LoadedModel::open(folder / "t5");
+  ASSERT_EQ(loaded.model->hidden_size(), 32);
+  ThreadPool pool(1);
+  const auto has_activations = [&](AttendRequest request, int source, std::size_t target, bool read) {
+    for (int i = 0; i < source; ++i) request.text += "t5 ";
+    (read ? request.decoder_ids : request.written).assign(target, 7);
+    return !attend(loaded, pool, request).activations.empty();
+  };
+  AttendRequest steps, page;
+  steps.selection.values = steps.selection.parameters = true;
+  page.selection.weights = false, page.page = true;
+  for (const bool read : {false, true}) {
+    EXPECT_TRUE(has_activations(steps, 64, 64, read));
+    EXPECT_FALSE(has_activations(steps, 65, 64, read));
+    EXPECT_FALSE(has_activations(steps, 64, 65, read));
+    EXPECT_TRUE(has_activations(page, 900, 37, read)) << "937 × 32 ≤ 30000";
+    EXPECT_FALSE(has_activations(page, 901, 37, read));
+    EXPECT_FALSE(has_activations(page, 900, 38, read));
+  }
+}
+
 }  // namespace
 }  // namespace regard::inspect

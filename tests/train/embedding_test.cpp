@@ -133,6 +133,20 @@ TEST_F(Embedding, LearnsAndOpensAsASentenceTransformersFolder) {
       << evaluated.out;
 }
 
+// Each text has two words and two special tokens, so at least four tokens.
+TEST_F(Embedding, TruncatedTextsAreReported) {
+  const ProgramResult truncated = train({"--dry-run", "--set", "data.max_length=3"});
+  ASSERT_EQ(truncated.exit_code, 0) << truncated.err;
+  for (const char* note :
+       {"300 rows of 2 texts, 1800 tokens; read 300 records; 600 texts truncated to 3 tokens",
+        "40 rows of 2 texts, 240 tokens; read 40 records; 80 texts truncated to 3 tokens"})
+    EXPECT_NE(truncated.out.find(note), std::string::npos) << truncated.out;
+  const ProgramResult whole = train({"--dry-run", "--set", "data.max_length=64"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_NE(whole.out.find("40 rows of 2 texts"), std::string::npos) << whole.out;
+  EXPECT_EQ(whole.out.find("truncated"), std::string::npos) << whole.out;
+}
+
 TEST_F(Embedding, ThePoolerOfTheFolderKeepsItsWeights) {
   write_without_dropout("hf-more/st-mean", folder / "base");
   ASSERT_EQ(train({"--set", "model.from=base", "--set", "training.max_steps=3"}).exit_code, 0);

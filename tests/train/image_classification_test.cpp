@@ -360,5 +360,22 @@ INSTANTIATE_TEST_SUITE_P(
             "valid/0.pgm\tupper left\n", {"tokenizer.vocab_size=99"}, "'tokenizer.vocab_size' has no effect"},
         WrongPictures{"valid/0.pgm\tupper left\n", {"augmentation.flip=2"}, "augmentation.flip"}));
 
+TEST_F(ImageClassifying, ImagesAfterADamagedOneAreRead) {
+  regard::testing::write_file(folder.path(), "cut.pgm", "P5 12 12 255\nabc");
+  regard::testing::write_file(folder.path(), "bad.tsv",
+                              "valid/0.pgm\tupper left\ncut.pgm\tupper left\nvalid/1.pgm\tupper left\n");
+  const auto with = [](const std::string& skipped) {
+    return std::vector<std::string>{"--dry-run",           "--set", "data.valid=bad.tsv",         "--set",
+                                    "data.malformed=skip", "--set", "data.max_skipped=" + skipped};
+  };
+  const ProgramResult result = train(with("0.34"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("read 2 records; 1 malformed skipped"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("bad.tsv:2)"), std::string::npos) << result.out;
+  const ProgramResult limited = train(with("0.33"));
+  EXPECT_EQ(limited.exit_code, 3) << limited.err;
+  EXPECT_NE(limited.err.find("1 of 3 rows"), std::string::npos) << limited.err;
+}
+
 }  // namespace
 }  // namespace regard::train

@@ -166,6 +166,47 @@ TEST_F(Captioning, StepsEqualTransformers) {
   }
 }
 
+// "left" is one token, and the end token is another one.
+TEST_F(Captioning, CaptionsWithTooManyTokensAreSkipped) {
+  write("captioning");
+  std::string rows;
+  for (const int words : {8, 7, 1}) {
+    rows += "four/0.pgm\t";
+    for (int word = 0; word < words; ++word) rows += word > 0 ? " left" : "left";
+    rows += "\n";
+  }
+  regard::testing::write_file(folder.path(), "long.tsv", rows);
+  const ProgramResult result = train({"--dry-run", "--set", "data.valid=long.tsv"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("validation: 2 images, 10 tokens of captions; read 2 records; 1 with too many "
+                            "tokens skipped (first: "),
+            std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("long.tsv:1)"), std::string::npos) << result.out;
+  const ProgramResult limited =
+      train({"--dry-run", "--set", "data.valid=long.tsv", "--set", "data.max_skipped=0.3"});
+  EXPECT_EQ(limited.exit_code, 3) << limited.err;
+  EXPECT_NE(limited.err.find("too many rows are skipped"), std::string::npos) << limited.err;
+}
+
+// A validation shows as many captions as validation.samples, but not more than there are.
+TEST_F(Captioning, AValidationShowsTheFirstCaptions) {
+  write("captioning");
+  for (const int samples : {0, 2, 9}) {
+    const std::string number = std::to_string(samples);
+    const ProgramResult result =
+        train({"-q", "--set", "data.valid=four.tsv", "--set", "training.max_steps=1", "--set",
+               "validation.samples=" + number, "--set", "output.folder=" + number});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    std::vector<std::string> captions;
+    for (const Json& line : log(number))
+      if (line.contains("samples"))
+        for (const Json& sample : line["samples"]) captions.push_back(sample["reference"]);
+    const int shown = std::min(samples, 4);
+    EXPECT_EQ(captions, std::vector<std::string>(testing_task::kCorners, testing_task::kCorners + shown));
+  }
+}
+
 TEST_F(Captioning, LearnsAndTheResultWritesCaptions) {
   write("captioning");
   const ProgramResult result =

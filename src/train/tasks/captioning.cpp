@@ -127,7 +127,7 @@ void Captioning::load_part(const char* what, data::PictureRows rows, ThreadPool&
     end_with(all[i], special_.end);
     if (all[i].empty() || std::ssize(all[i]) > config_.data.max_length) {
       --rows.report.records;
-      rows.report.skip(all[i].empty() ? data::SkipReason::rejected : data::SkipReason::too_long,
+      rows.report.skip(all[i].empty() ? data::SkipReason::rejected : data::SkipReason::too_many_tokens,
                        rows.rows[i].place);
       continue;
     }
