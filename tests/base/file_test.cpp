@@ -347,59 +347,5 @@ TEST(ReplaceFolder, LosesNothingWithoutExchange) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
-TEST(LineReader, NumbersLinesAndHandlesEveryEnd) {
-  const TemporaryFolder folder;
-  write_file_atomically(folder / "x", "one\n\r\n\nfour\r\nfive");
-  LineReader reader(folder / "x");
-  std::string line;
-  std::vector<std::string> lines;
-  while (reader.next(line)) lines.push_back(line);
-  EXPECT_EQ(lines, (std::vector<std::string>{"one", "", "", "four", "five"}));
-  EXPECT_EQ(reader.line_number(), 5);
-  EXPECT_FALSE(reader.next(line));
-  write_file_atomically(folder / "x", std::string(200000, 'a') + "\n" + std::string(70000, 'b') + "\n");
-  LineReader longer(folder / "x");
-  ASSERT_TRUE(longer.next(line));
-  EXPECT_EQ(line.size(), 200000u);
-  ASSERT_TRUE(longer.next(line));
-  EXPECT_EQ(line, std::string(70000, 'b'));
-  EXPECT_FALSE(longer.next(line));
-}
-
-TEST(LineReader, RefusesOrFlagsBadUtf8) {
-  const TemporaryFolder folder;
-  write_file_atomically(folder / "x", "good\nb\xFFz\ngood\n");
-  std::string line;
-  LineReader strict(folder / "x");
-  ASSERT_TRUE(strict.next(line));
-  EXPECT_REGARD_ERROR(strict.next(line), ErrorKind::bad_file, "x:2 (byte 1)");
-  LineReader lenient(folder / "x", BadUtf8::flag);
-  while (lenient.next(line)) EXPECT_EQ(lenient.valid(), lenient.line_number() != 2);
-  EXPECT_EQ(lenient.bad_lines(), 1);
-  EXPECT_EQ(lenient.line_number(), 3);
-  EXPECT_REGARD_ERROR(LineReader(folder / "none"), ErrorKind::io, "No such file");
-}
-
-TEST(LineReader, KnowsWhetherALineHasArrived) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  LineReader reader("/dev/fd/" + std::to_string(ends[0]));
-  EXPECT_FALSE(reader.ready());
-  ASSERT_EQ(::write(ends[1], "half", 4), 4);
-  EXPECT_FALSE(reader.ready());
-  ASSERT_EQ(::write(ends[1], "\nx", 2), 2);
-  EXPECT_TRUE(reader.ready());
-  std::string line;
-  ASSERT_TRUE(reader.next(line));
-  EXPECT_EQ(line, "half");
-  EXPECT_FALSE(reader.ready());
-  ::close(ends[1]);
-  EXPECT_TRUE(reader.ready());
-  ASSERT_TRUE(reader.next(line));
-  EXPECT_EQ(line, "x");
-  EXPECT_FALSE(reader.next(line));
-  ::close(ends[0]);
-}
-
 }  // namespace
 }  // namespace regard::testing
