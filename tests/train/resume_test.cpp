@@ -138,7 +138,9 @@ TEST(RunState, KeepsABestValueThatIsNotFinite) {
     ASSERT_EQ(read.best.has_value(), best.has_value());
     if (!best) continue;
     EXPECT_EQ(std::isnan(*read.best), std::isnan(*best));
-    if (!std::isnan(*best)) EXPECT_EQ(*read.best, *best);
+    if (!std::isnan(*best)) {
+      EXPECT_EQ(*read.best, *best);
+    }
     EXPECT_EQ(read.judged_by, "pearson");
   }
   Json older = state.to_json();
