@@ -79,6 +79,7 @@ class MetaspaceDecoder final : public Decoder {
   MetaspaceDecoder(std::string replacement, bool prepended)
       : replacement_(std::move(replacement)), prepended_(prepended) {}
   void apply(std::vector<std::string>& tokens) const override {
+    if (replacement_.empty()) return;
     for (std::size_t i = 0; i < tokens.size(); ++i)
       replace_all(tokens[i], replacement_, i == 0 && prepended_ ? "" : " ");
   }

@@ -246,16 +246,16 @@ TEST(ShownParameters, AreLeftOutOfLongTextsAndAboveTheLimit) {
   few.tokens.target = few.tokens.written = {"a", "b", "c"};
   few.maps = maps_of(capture, false);
   ASSERT_GE(few.maps.size(), 3u);
+  View more = few;
   const auto size = static_cast<std::size_t>(capture.parameters(Kind::decoder, 0)->weights_of_head());
   const auto points = add_parameters(capture, pool, 2 * size - 1, few);
-  const auto shown = [&few] {
-    return std::ranges::count_if(few.maps, [](const Map& map) { return map.parameters.has_value(); });
+  const auto shown = [](const View& some) {
+    return std::ranges::count_if(some.maps, [](const Map& map) { return map.parameters.has_value(); });
   };
-  EXPECT_EQ(shown(), 1);
+  EXPECT_EQ(shown(few), 1);
   EXPECT_EQ(points.size(), 2u);
-  few.maps = maps_of(capture, false);
-  add_parameters(capture, pool, 2 * size, few);
-  EXPECT_EQ(shown(), 2);
+  add_parameters(capture, pool, 2 * size, more);
+  EXPECT_EQ(shown(more), 2);
 }
 
 // The tokens of source and target together decide whether the activations for the steps, or for the page, are

@@ -137,6 +137,9 @@ class Host : public SessionListener {
   int quiet_ = 0, unchanged_ = 0;
 };
 
+// The buffers of a scheduler reach their final sizes only after some steps, whatever time these take.
+constexpr std::int64_t kWarmUpSteps = 4000;
+
 TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
   const char* asked = std::getenv("REGARD_SOAK_SECONDS");
   const double seconds = asked != nullptr ? std::atof(asked) : 4.0;
@@ -146,8 +149,8 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
     hosts.push_back(std::make_unique<Host>(name, counts));
   const Stopwatch watch;
   double least = 0, most = 0;  // resident memory in MiB
-  while (watch.seconds() < seconds) {
-    const bool warm = watch.seconds() > seconds / 4;
+  while (watch.seconds() < seconds || counts.steps < 2 * kWarmUpSteps) {
+    const bool warm = watch.seconds() > seconds / 4 && counts.steps >= kWarmUpSteps;
     std::int64_t live = 0;
     for (const auto& host : hosts) host->step(warm), live += static_cast<std::int64_t>(host->live());
     counts.most = std::max(counts.most, live);

@@ -37,8 +37,9 @@ folder = "run"
 )");
     const RunConfig config = read_run((folder / "run.toml").string());
     ThreadPool pool(1);
+    const TrainingContext context(config, pool);
     std::vector<std::string> found;
-    for (const std::string& note : TrainingContext(config, pool).task->notes())
+    for (const std::string& note : context.task->notes())
       if (note.starts_with("training: ") || note.starts_with("validation: ")) found.push_back(note);
     return found;
   }
