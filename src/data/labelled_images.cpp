@@ -161,9 +161,7 @@ LabelledImages read_pixel_table(const PixelTable& table) {
                       .blank = Faulty::skip});
   LabelledImages result;
   PixelRow pixels(table);
-  for (TableRow row; reader.next(row);)
-    if (!reader.report().read_or_skip(table.malformed, row, [&] { pixels.add(row, result); }))
-      --reader.report().records;
+  for (TableRow row; reader.next(row);) reader.read_or_skip(row, [&] { pixels.add(row, result); });
   result.report = reader.report();
   return result;
 }

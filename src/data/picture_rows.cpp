@@ -47,7 +47,7 @@ void add_paths(const TableOptions& options, PictureRows& to) {
   for (TableRow row; table.next(row);) {
     if (row.size() != 2)
       throw row.error(0, "the row does not have two columns, the path of an image and its text");
-    const bool readable = table.report().read_or_skip(options.malformed, row, [&] {
+    table.read_or_skip(row, [&] {
       const std::string& path = row.text(0);
       if (is_blank(path)) throw row.error(0, "the path of the image is empty");
       if (is_blank(row.text(1))) throw row.error(1, "the text of the image is empty");
@@ -59,7 +59,6 @@ void add_paths(const TableOptions& options, PictureRows& to) {
             .remedy("Paths are relative to the folder of the table");
       to.rows.push_back({file, {}, row.text(1), path, row.place()});
     });
-    if (!readable) --table.report().records;
   }
   to.report.add(table.report());
 }

@@ -71,9 +71,7 @@ class SquadReader {
                        .optional_columns = {"answers", "id", "title"},
                        .malformed = options_.malformed,
                        .blank = Faulty::skip});
-    for (TableRow row; table.next(row);)
-      if (!table.report().read_or_skip(options_.malformed, row, [&] { add_row(row); }))
-        --table.report().records;
+    for (TableRow row; table.next(row);) table.read_or_skip(row, [&] { add_row(row); });
     set_.report = table.report();
     return std::move(set_);
   }

@@ -125,6 +125,15 @@ class TableReader {
   std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }
+  // Call read(), which processes `row`, the row that next() returned last. If it throws bad_file and such
+  // rows are skipped (TableOptions::malformed), count the row as malformed, not as a record, and return
+  // false.
+  template <class Read>
+  bool read_or_skip(const TableRow& row, Read&& read) {
+    const bool readable = report_.read_or_skip(options_.malformed, row, read);
+    if (!readable) --report_.records;
+    return readable;
+  }
   const TableOptions& options() const { return options_; }
 
  private:

@@ -92,11 +92,10 @@ class Reader {
     data::TableReader table(table_options(config_, files));
     data::TableRow row;
     while (table.next(row)) {
-      const bool added = table.report().read_or_skip(table.options().malformed, row, [&] {
+      table.read_or_skip(row, [&] {
         add_row(row, validation);
         if (!validation) data_.sources.set(table.file_index(), data_.train.size());
       });
-      if (!added) --table.report().records;
     }
     table.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     report_.add(table.report());

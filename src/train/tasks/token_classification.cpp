@@ -38,10 +38,8 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
     data::TableReader table(options);
     data::TableRow row;
     while (table.next(row)) {
-      if (!table.report().read_or_skip(options.malformed, row,
-                                       [&] { sentence = data::tagged_sentence(row, 0, 1); })) {
-        --table.report().records;
-      } else if (!sentence.words.empty()) {
+      if (!table.read_or_skip(row, [&] { sentence = data::tagged_sentence(row, 0, 1); })) continue;
+      if (!sentence.words.empty()) {
         add(sentence, table.file_index());
       } else if (config.data.empty_lines == "refuse") {
         throw row.error(0, "the sentence has no words")
