@@ -1,17 +1,14 @@
 #include "text/oniguruma.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "base/utf8.h"
 #include "text/pattern.h"
+#include "text/pcre2_pointers.h"
 #include "text/unicode.h"
 
 namespace regard::text {
@@ -26,20 +23,17 @@ constexpr std::string_view kWordClass =
     "-\\x{1f189}";
 // In Oniguruma, \w outside brackets includes Latin-1's superscript digits and fractions.
 constexpr std::string_view kWordAlone = "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}";
-
 constexpr std::string_view kHexClass = "0-9A-Fa-f";
 
-using CodePointer = std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)>;
-
-// Return the compiled expression, or null if it is wrong.
+// Return the compiled expression, or null if it is not a valid expression.
 CodePointer compiled(const std::string& expression) {
   int error = 0;
   PCRE2_SIZE place = 0;
-  return {pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(), PCRE2_UTF, &error,
-                        &place, nullptr),
-          pcre2_code_free};
+  return CodePointer(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
+                                   PCRE2_UTF, &error, &place, nullptr));
 }
 
+// Code points of one category.
 struct Newer {
   char32_t first = 0, last = 0;
   unicode::Category category = unicode::Category::unassigned;
@@ -56,8 +50,7 @@ std::vector<Newer> find_newer() {
   const std::string text = utf8::encode(assigned);
   const CodePointer unknown = compiled("\\p{Cn}");
   if (!unknown) return {};
-  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
-      pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
+  const MatchDataPointer data(pcre2_match_data_create(1, nullptr));
   std::vector<Newer> all;
   PCRE2_SIZE from = 0;
   while (data && pcre2_match(unknown.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
@@ -321,8 +314,8 @@ class Translator {
     place_ = end;
   }
 
-  // Copy {n,m}. In Oniguruma, {,m} means {0,m}, a following + is a second quantifier, and so is a ? after
-  // {n}.
+  // Copy the quantifier {n,m}. In Oniguruma, {,m} means {0,m}. A + after the braces, or a ? after {n}, is a
+  // second quantifier there; it does not make the first one possessive or lazy.
   void interval() {
     const std::string_view rest = text_.substr(place_);
     const std::size_t close = std::min(rest.find('}'), rest.size());

@@ -1,25 +1,13 @@
 // Regular expressions of tokenizer files. They are translated from Oniguruma's dialect, compiled by PCRE2
 // with JIT, and matched under limits.
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <array>
 
 #include "text/oniguruma.h"
 #include "text/pattern.h"
+#include "text/pcre2_pointers.h"
 
 namespace regard::text {
 namespace {
-
-struct FreeCode {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
-struct FreeData {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-struct FreeContext {
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-};
 
 std::string message_of(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -49,9 +37,8 @@ class Pcre2Pattern final : public Pattern {
   }
 
   void find(std::string_view text, std::vector<Match>& matches) const override {
-    const std::unique_ptr<pcre2_match_data, FreeData> data(
-        pcre2_match_data_create_from_pattern(code_.get(), nullptr));
-    const std::unique_ptr<pcre2_match_context, FreeContext> context(pcre2_match_context_create(nullptr));
+    const MatchDataPointer data(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+    const MatchContextPointer context(pcre2_match_context_create(nullptr));
     if (!data || !context) throw std::bad_alloc();
     pcre2_set_match_limit(context.get(), 10'000'000);
     const auto add = [&](std::size_t begin, std::size_t end, bool matched) {
@@ -71,7 +58,7 @@ class Pcre2Pattern final : public Pattern {
       if (begin == end) {  // after an empty match, continue at the next code point
         ++from;
         while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0u) == 0x80u) ++from;
-        // As in Hugging Face's library, the end of a match is not also an empty match.
+        // As in Hugging Face's library, an empty match directly after another match does not count.
         if (any && end == after) continue;
       }
       if (after < begin) add(after, begin, false);
@@ -84,7 +71,7 @@ class Pcre2Pattern final : public Pattern {
 
  private:
   std::string expression_, file_;
-  std::unique_ptr<pcre2_code, FreeCode> code_;
+  CodePointer code_;
 };
 
 }  // namespace
