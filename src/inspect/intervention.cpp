@@ -102,6 +102,16 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+// Call read() with each part of a list that is separated by commas. A trailing comma is followed by an empty
+// part; an empty text is one empty part.
+template <class Read>
+void for_each_part(std::string_view text, Read&& read) {
+  for (bool more = true; more;) {
+    more = text.find(',') != text.npos;
+    read(take_part(text, ','));
+  }
+}
+
 std::int64_t number_of(std::string_view text, std::string_view what) {
   const std::int32_t value = parse_number<std::int32_t>(text).value_or(-1);
   if (value < 0)
@@ -169,8 +179,9 @@ Site site_of(const std::string& text) {
 
 std::vector<std::int32_t> ids_of(std::string_view text, std::string_view key) {
   std::vector<std::int32_t> ids;
-  if (text.ends_with(',')) number_of("", key);  // throws usage for a trailing comma
-  while (!text.empty()) ids.push_back(static_cast<std::int32_t>(number_of(take_part(text, ','), key)));
+  if (text.empty()) return ids;
+  for_each_part(
+      text, [&](std::string_view part) { ids.push_back(static_cast<std::int32_t>(number_of(part, key))); });
   return ids;
 }
 
@@ -265,9 +276,7 @@ const char* name_of(Action action) noexcept {
 
 Positions Positions::parse(std::string_view text, std::string_view what) {
   Positions out;
-  if (text.empty() || text.ends_with(',')) number_of("", what);  // throws usage for a trailing comma
-  while (!text.empty()) {
-    std::string_view last = take_part(text, ',');
+  for_each_part(text, [&](std::string_view last) {
     const bool range = last.find('-') != last.npos;
     const std::int64_t first = number_of(take_part(last, '-'), what);
     out.ranges.push_back({first, range ? number_of(last, what) : first});
@@ -275,7 +284,7 @@ Positions Positions::parse(std::string_view text, std::string_view what) {
       throw usage_error("invalid list of " + std::string(what))
           .found(fmt::format("{}-{}", first, out.ranges.back().last))
           .expected("the smaller number first");
-  }
+  });
   return out;
 }
 
