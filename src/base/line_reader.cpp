@@ -18,7 +18,7 @@ void LineReader::fill() {
     begin_ = 0;
   }
   if (buffer_.size() > kMaxLine) {
-    if (bad_utf8_ != BadUtf8::flag_long) throw too_long(line_number_ + 1);
+    if (bad_utf8_ != BadUtf8::flag_long) throw long_line_error(line_number_ + 1);
     buffer_.clear();
     searched_ = 0, cut_ = true;
   }
@@ -65,13 +65,13 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-Error LineReader::too_long(std::int64_t line) const {
+Error LineReader::long_line_error(std::int64_t line) const {
   return Error(ErrorKind::bad_file, "the line is too long", {name(), line, -1})
       .expected("at most " + std::to_string(kMaxLine) + " bytes");
 }
 
 Error LineReader::fault() const {
-  return long_line_ ? too_long(line_number_)
+  return long_line_ ? long_line_error(line_number_)
                     : Error(ErrorKind::bad_file, "the line is not UTF-8", {name(), line_number_, -1});
 }
 

@@ -17,7 +17,7 @@ namespace regard::base {
 enum class BadUtf8 {
   refuse,     // throw bad_file with file, line and byte
   flag,       // return the line; valid() returns false, and bad_lines() counts the line
-  flag_long,  // as flag; a line of more than kMaxLine bytes is returned in the same way, without its text
+  flag_long,  // as flag; a line of more than kMaxLine bytes is flagged too, and returned as an empty line
   keep,       // return the line without a check
 };
 
@@ -44,14 +44,14 @@ class LineReader {
 
   std::int64_t line_number() const noexcept { return line_number_; }  // number of the line read last, from 1
   bool valid() const noexcept { return valid_; }  // true if the line read last is UTF-8 or was not checked
-  Error fault() const;  // if the line read last is not valid: the error that describes it
+  Error fault() const;  // returns the error that describes the line read last, which is not valid
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 
  private:
   void fill();
   void check(const std::string& line);
-  Error too_long(std::int64_t line) const;
+  Error long_line_error(std::int64_t line) const;  // error for a line of more than kMaxLine bytes
 
   InputStream input_;
   BadUtf8 bad_utf8_;

@@ -26,9 +26,6 @@ class StudyContext {
   // Add the interventions and EditedPass::warnings() to the table.
   void add_interventions(StudyTable& table) const;
 
- private:
-  void require_answer_fits() const;
-
  protected:
   // Throw usage if `value` is empty; `setting` is the name of the setting that has this value.
   void need(const std::string& value, const char* setting) const;
@@ -72,6 +69,9 @@ class StudyContext {
   const std::function<bool(double)>& progress_;
   const MediaReader& media_;
   std::unique_ptr<EditedPass> edits_;  // interventions of every pass; null if there are none
+
+ private:
+  void require_answer_fits() const;
 };
 
 }  // namespace regard::inspect

@@ -41,7 +41,7 @@ constexpr std::pair<const char*, DualEncoderConfig (*)(const ConfigReader&)> kDu
     {"siglip", siglip},
 };
 
-// Alternative keys of config.json: attribute_map of transformers' configuration classes.
+// An alternative name of a key in config.json, from attribute_map of transformers' configuration classes.
 struct Alias {
   const char *family, *alias, *key;
 };
@@ -67,12 +67,13 @@ constexpr Alias kAliases[] = {
     {"whisper", "num_key_value_heads", "encoder_attention_heads"},
 };
 
-// Families with the alternative keys of BART. Whisper has one more.
+// Families that also have the alternative keys of BART.
 constexpr const char* kBartKeys[] = {"blenderbot", "marian", "mbart", "pegasus", "whisper"};
 
-// Return `config` with the values of alternative keys as values of the family's own keys, also in the
-// configuration of a decoder. As in transformers, an alternative key replaces the family's own key.
-Json without_aliases(Json config) {
+// Return a copy of `config` in which the value of each alternative key is stored under the key that the
+// family reads. If both keys are present, the alternative key takes precedence, as in transformers. The
+// configuration of a decoder within `config` is changed in the same way.
+Json resolve_aliases(Json config) {
   if (!config.is_object()) return config;
   const Json family = config.value("model_type", Json());
   const bool as_bart = std::find(std::begin(kBartKeys), std::end(kBartKeys), family) != std::end(kBartKeys);
@@ -82,7 +83,7 @@ Json without_aliases(Json config) {
     if (!value.is_null()) config[alias.key] = value;
   }
   if (const auto decoder = config.find("decoder"); decoder != config.end())
-    *decoder = without_aliases(*decoder);
+    *decoder = resolve_aliases(*decoder);
   return config;
 }
 
@@ -105,7 +106,7 @@ std::vector<std::string> names() {
 
 Architecture read(const Json& config, const std::string& file) {
   const auto type = require<std::string>(config, "model_type", file);
-  const Json resolved = without_aliases(config);
+  const Json resolved = resolve_aliases(config);
   const ConfigReader reader(resolved, file);
   for (const auto& [name, family] : kFamilies) {
     if (type != name) continue;
