@@ -226,7 +226,7 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->get_option("--head-dim")->excludes("--no-projections");
   for (const char* name : {"--head", "--full"}) verb->get_option(name)->excludes("--block");
   add_globals(*verb, globals);
-  // the steps of one token are printed as text only, and only one output is written
+  // The steps of one token are printed as text only. A command writes only one output.
   verb->get_option("--query")->excludes("--svg")->excludes("--json");
   verb->get_option("--svg")->excludes("--json");
   verb->callback([request, &globals] { run(*request, globals); });

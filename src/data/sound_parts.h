@@ -17,8 +17,8 @@ namespace regard::data {
 // Return true if the first bytes are those of a RIFF WAVE or RF64 file.
 bool is_wav(std::string_view first);
 
-// Return true if the samples of a WAV file are decoded with libsndfile: ADPCM and GSM 6.10. `first` holds the
-// first bytes of the file, with its chunk "fmt ".
+// Return true if the samples of a WAV file must be decoded with libsndfile: ADPCM and GSM 6.10. `first` holds
+// the first bytes of the file. Returns false if these do not contain the chunk "fmt ".
 bool wav_needs_library(std::string_view first);
 // Return true if the file is a WAV file that ends before the end of its samples, or has none. The position in
 // the file is changed.

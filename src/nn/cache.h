@@ -92,7 +92,8 @@ class Cache {
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;  // bytes of all pages
-  // number of pages of the slot's tokens, including shared pages; pages for cross-attention are not counted
+  // Return the number of pages for the tokens of the slot, shared pages included. The pages for
+  // cross-attention, which hold keys and values of the source, are not counted.
   std::int64_t held_pages(std::int64_t slot) const;
   // true if a page must be copied before the slot's next token is written
   bool writes_to_shared_page(std::int64_t slot) const;

@@ -76,7 +76,7 @@ Encoding single(const SpecialToken& token, std::int32_t type) {
 }
 
 // Add the special tokens `before` (may be null) and `after` to the encoding and to its overflowing parts.
-// As in the reference implementation, special tokens that an encoding already has are no longer marked.
+// As in the reference implementation, the mask no longer marks special tokens that were added before.
 void wrap(Encoding& encoding, const SpecialToken* before, const SpecialToken& after, std::int32_t type) {
   for_each_part(encoding, [&](Encoding& part) {
     Encoding whole;

@@ -53,7 +53,7 @@ Json bert_like(const NewModel& model, const char* family) {
                      {"type_vocab_size", 2},
                      {"initializer_range", 0.02},
                      {"layer_norm_eps", 1e-12}});
-  // null, because the default value of an absent key is 0
+  // null means that there is no padding token; if the key is absent, transformers uses 0
   config["pad_token_id"] = model.special.pad >= 0 ? Json(model.special.pad) : Json();
   return config;
 }

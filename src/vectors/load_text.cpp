@@ -67,7 +67,7 @@ std::string numbers_text(std::size_t size) {
   return std::to_string(size) + (size == 1 ? " number" : " numbers");
 }
 
-// Return what a line contains, for the error.
+// Return a description of a line with `size` numbers, for error messages.
 std::string row_text(std::size_t size) {
   return "a word and " + numbers_text(size);
 }

@@ -108,8 +108,8 @@ TEST(Evaluation, TokenClassification) {
   expect_scores(strict, expected["strict"], kTolerance);
 }
 
-// BERT's tokenizer removes U+200D, so a word that contains only this character has no tokens. It counts as a
-// word without an entity.
+// A word that consists only of U+200D has no tokens, because BERT's tokenizer removes this character. The
+// model predicts no label for such a word, so it counts as outside all entities.
 TEST(Evaluation, WordsWithoutTokensAreCounted) {
   Opened one("hf-more/bert-ner");
   const testing::TemporaryFolder folder;

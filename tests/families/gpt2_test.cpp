@@ -1,4 +1,4 @@
-// Options of GPT-2 that no golden file has.
+// Options of GPT-2 that no golden file uses.
 #include <gtest/gtest.h>
 
 #include "models/weights.h"

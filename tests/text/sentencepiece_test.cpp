@@ -190,7 +190,7 @@ TEST(SentencePieceBytes, OtherNamesAreRefused) {
   EXPECT_EQ(model.decode(std::vector<std::int32_t>{1}), "A");
 }
 
-// The types of sentencepiece are numbered from 1 to 6.
+// sentencepiece numbers the types of pieces from 1 to 6.
 TEST(SentencePieceJson, PiecesOfAnotherFormAreRefused) {
   const Json saved = Tokenizer::load(testing::golden("sentencepiece/sp-bpe-identity/sp.model"))->to_json();
   const auto with = [&](const Json& piece) {

@@ -29,7 +29,7 @@ Read read(const std::string& text, bool fuse) {
 
 TEST(UnknownOffsets, AFusedTokenCoversAllItsCharacters) {
   using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-  // The characters between the known ones have 1, 2, 3 and 1 bytes.
+  // The unknown characters between "ab" and "a" need 1, 2, 3 and 1 bytes in UTF-8.
   const Read fused = read("ab.é漢.axb..", true);
   EXPECT_EQ(fused.ids, (std::vector<std::int32_t>{3, 0, 1, 0, 2, 0}));
   EXPECT_EQ(fused.places, (Places{{0, 2}, {2, 6}, {6, 7}, {7, 8}, {8, 9}, {9, 11}}));

@@ -143,7 +143,8 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   const double rate = train_pairs(text, options, pool).words_per_second;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   ASSERT_GT(told.size(), 5u);
-  // The rate is measured after the last progress report and before the end of the call.
+  // train_pairs() computes words_per_second after the last progress report and before it returns. The number
+  // of words is the same, so the value lies between the rates at these two times.
   EXPECT_GE(rate * (1.0 + 1e-9), told.back().words / taken.count());
   EXPECT_LE(rate, told.back().words_per_second * (1.0 + 1e-9));
   EXPECT_LE(told.back().words / told.back().words_per_second, taken.count());

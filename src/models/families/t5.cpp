@@ -93,8 +93,9 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   return stack;
 }
 
-// T5 1.1 has tie_word_embeddings = false; transformers 5 writes scale_decoder_outputs = false instead, and
-// this key overrides tie_word_embeddings.
+// The output layer of T5 1.1 is not tied to the embedding: config.json contains tie_word_embeddings = false
+// or, if transformers 5 wrote it, scale_decoder_outputs = false. If both keys are present,
+// scale_decoder_outputs takes precedence.
 void add_head(const ConfigReader& config, Architecture& all) {
   const bool tied = config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", true));
   all.head.output = Output::next_token;
