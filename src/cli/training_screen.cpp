@@ -63,15 +63,19 @@ void TrainingScreen::step(const train::StepReport& report) {
     since_start_.restart();
   }
   last_ = report;
-  if (bar_->shown())
+  if (!report.result.skipped)
+    losses_ += report.result.loss * report.result.weight, weights_ += report.result.weight;
+  if (bar_->shown()) {
     bar_->update(report.fraction,
                  fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
                              report.result.loss, report.target_tokens_per_second / 1000.0),
                  rows());
-  else if (since_line_.seconds() >= interval_)
+  } else if (since_line_.seconds() >= interval_) {
     print(fmt::format("step {}: loss {:.4f}, learning rate {:.3g}, {:.1f}k tokens/s{}", report.result.step,
-                      report.result.loss, report.result.learning_rate,
+                      weights_ > 0 ? losses_ / weights_ : report.result.loss, report.result.learning_rate,
                       report.target_tokens_per_second / 1000.0, time_left(report.fraction)));
+    losses_ = weights_ = 0;
+  }
 }
 
 void TrainingScreen::validating(std::int64_t step) {

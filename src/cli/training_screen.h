@@ -1,6 +1,6 @@
 // Progress of a training run on standard error; failed writes are ignored. On a terminal, a few lines are
 // redrawn (step, loss, speed, time left, learning rate, the last validation and its sample); otherwise a line
-// is printed at intervals.
+// with the mean loss of the steps since the previous line is printed at intervals.
 #pragma once
 
 #include <optional>
@@ -36,6 +36,8 @@ class TrainingScreen : public train::Listener {
   bool quiet_;
   double interval_;  // seconds between two printed lines
   double first_fraction_ = -1;
+  // of the steps since the last printed line of a step: sum of loss × weight, and of weights
+  double losses_ = 0, weights_ = 0;
   train::StepReport last_;       // most recent report
   std::string last_validation_;  // loss and metrics of the last validation; "" before the first one
   std::optional<train::Sample> sample_;

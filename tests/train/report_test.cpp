@@ -1,7 +1,9 @@
 // Output of a run: on standard error without a terminal, in log.jsonl, in a dry run.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <regex>
 
 #include "run_case.h"
@@ -24,6 +26,36 @@ TEST_F(Report, WithoutATerminalALineComesAtIntervals) {
   const std::regex line(R"(step 5: loss \d+\.\d+, learning rate 0?\.\d+, \d+\.\dk tokens/s, \d+ s left\n)");
   EXPECT_TRUE(std::regex_search(often.err, line)) << often.err;
   EXPECT_EQ(seldom.err.find("learning rate"), std::string::npos) << seldom.err;
+}
+
+// Each line has the mean loss of all steps since the previous line, not only the loss of its own step.
+TEST_F(Report, ALineHasTheMeanLossOfItsSteps) {
+  ::setenv("REGARD_PROGRESS_SECONDS", "0.02", 1);
+  const ProgramResult result = train({"--set", "training.max_steps=100", "--set", "output.log_every_steps=1",
+                                      "--set", "validation.every_steps=200"});
+  ::unsetenv("REGARD_PROGRESS_SECONDS");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::map<std::int64_t, double> losses;
+  for (const Json& line : log("run"))
+    if (line.contains("tokens_per_s")) losses[line["step"].get<std::int64_t>()] = line["loss"].get<double>();
+  std::int64_t before = 0, lines = 0, longest = 0;
+  const std::regex pattern(R"(step (\d+): loss (\d+\.\d+), learning rate)");
+  for (std::sregex_iterator match(result.err.begin(), result.err.end(), pattern), end; match != end;
+       ++match) {
+    const std::int64_t step = std::stoll((*match)[1]);
+    double lowest = 1e9, highest = 0, sum = 0;
+    for (std::int64_t i = before + 1; i <= step; ++i) {
+      const double loss = losses.at(i);
+      lowest = std::min(lowest, loss), highest = std::max(highest, loss), sum += loss;
+    }
+    const double shown = std::stod((*match)[2]);
+    EXPECT_GE(shown, lowest - 1e-4);
+    EXPECT_LE(shown, highest + 1e-4);
+    EXPECT_NEAR(shown, sum / static_cast<double>(step - before), 0.05) << "batches have about equal weights";
+    longest = std::max(longest, step - before), before = step, ++lines;
+  }
+  EXPECT_GE(lines, 1) << result.err;
+  EXPECT_GT(longest, 1) << "no line covers several steps";
 }
 
 TEST_F(Report, TheEndSaysWhatCameOfIt) {
