@@ -52,6 +52,7 @@ valid = ["held-out.en", "held-out.hi"]
 [tokenizer]
 type = "bpe"
 vocab_size = 2800
+lower_case = true                  # "Money Bank Grows" and "money bank grows" are the same text
 
 [model]
 encoder_layers = 3

@@ -9,6 +9,7 @@
 #include "demo/phrasebook/articles.h"
 #include "demo/phrasebook/book.h"
 #include "demo/phrasebook/grammar.h"
+#include "demo/phrasebook/spellings.h"
 #include "regard/error.h"
 
 namespace regard::demo {
@@ -75,9 +76,11 @@ std::vector<Phrase> write() {
   write_countries(book);
   write_leaps(book);
   write_everyday(book);
+  write_noun_phrases(book);
   write_articles(book);
   std::vector<Phrase> all = book.take();
   hold_out(all);
+  append_spellings(all);
   return all;
 }
 
@@ -115,6 +118,9 @@ void Book::ask(std::string_view english, std::string_view hindi, PhraseKind kind
 }
 void Book::call(std::string_view english, std::string_view hindi, PhraseKind kind) {
   put(capitalised(english) + "!", std::string(hindi) + "!", kind);
+}
+void Book::name(std::string_view english, std::string_view hindi) {
+  put(std::string(english), std::string(hindi), PhraseKind::other);
 }
 void Book::add(std::span<const Fixed> table, PhraseKind kind) {
   for (const Fixed& pair : table) put(pair.english, pair.hindi, kind);

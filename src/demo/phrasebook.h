@@ -44,7 +44,8 @@ std::string links_text(const Phrase& phrase);
 // Return all pairs, always in the same order. No English sentence occurs twice. Held out are:
 //   - example sentences from texts about attention, and their close variants (phrasebook/articles.h);
 //   - pairs selected by a hash of the English sentence, if each English and Hindi word of the pair occurs in
-//     at least two sentences that are not held out.
+//     at least two sentences that are not held out;
+//   - other spellings of held-out pairs (phrasebook/spellings.h).
 // The phrasebook is built at the first call. Thread-safe.
 const std::vector<Phrase>& phrasebook();
 

@@ -42,7 +42,7 @@ TEST(Phrasebook, HasTheSizeAndTheKindsItPromises) {
     held_out[phrase.kind] += phrase.held_out;
   }
   EXPECT_GE(phrasebook().size(), 3000u);
-  EXPECT_LE(phrasebook().size(), 9000u);
+  EXPECT_LE(phrasebook().size(), 10000u);
   EXPECT_GE(all[PhraseKind::idiom], 300);
   EXPECT_GE(all[PhraseKind::literal], 250);
   EXPECT_GE(held_out[PhraseKind::idiom], 40);
@@ -79,6 +79,9 @@ TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
       {"The boy beats the man.", {"man", "beats", "boy"}},
       {"The money is in the bank.", {"money", "is", "in", "bank"}},
       {"Money bank grows.", {"money", "bank", "grows"}},
+      {"Money Bank Grows", {"money", "bank", "grows"}},
+      {"River Bank Flows", {"river", "bank", "flows"}},
+      {"River Bank", {"river", "bank", "?exact"}},
       {"River bank flows.", {"river", "bank", "flows"}},
       {"Hello, how are you?", {"hello", "how", "are", "you", "?exact"}},
       {"My name is Rahul.", {"my", "name", "is", "rahul", "?exact"}},
@@ -146,6 +149,11 @@ TEST(Phrasebook, IsWrittenInNormalisedDevanagari) {
 TEST(Phrasebook, EndsBothSidesAlike) {
   for (const Phrase& phrase : phrasebook()) {
     const char mark = phrase.english.back();
+    if (std::isalpha(static_cast<unsigned char>(mark))) {  // a phrase or a title
+      for (const char* end : {"।", "?", "!", ",", " "})
+        EXPECT_FALSE(phrase.hindi.ends_with(end)) << phrase.hindi;
+      continue;
+    }
     const std::string hindi_mark = mark == '.' ? "।" : std::string(1, mark);
     EXPECT_TRUE(phrase.hindi.ends_with(hindi_mark)) << phrase.english << " / " << phrase.hindi;
   }

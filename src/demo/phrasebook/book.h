@@ -20,6 +20,8 @@ class Book {
   void tell(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void ask(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
+  // Add a phrase that is no sentence, such as "red flower", as it stands.
+  void name(std::string_view english, std::string_view hindi);
   void add(std::span<const Fixed> table, PhraseKind kind = PhraseKind::other);
 
   // Return the lexicon: the words that the templates fill in, with their translations. The alignments of all
@@ -56,11 +58,12 @@ void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // possessions, needs, likes, knowledge and feelings
 void write_encounters(Book& book);     // actions between two people, such as "The man beats the boy"
 void write_places_and_times(Book& book);
-void write_everyday(Book& book);   // everyday statements, such as "He wants water"
-void write_idioms(Book& book);     // idioms, and literal uses of the same words
-void write_greetings(Book& book);  // names and greetings
-void write_countries(Book& book);  // countries and their capitals
-void write_leaps(Book& book);      // sentences such as "The fox jumps over the dog" and "The river flows"
-void write_articles(Book& book);   // example sentences from texts about attention; see articles.h
+void write_everyday(Book& book);      // everyday statements, such as "He wants water"
+void write_noun_phrases(Book& book);  // noun phrases such as "the red flower" and "village school"
+void write_idioms(Book& book);        // idioms, and literal uses of the same words
+void write_greetings(Book& book);     // names and greetings
+void write_countries(Book& book);     // countries and their capitals
+void write_leaps(Book& book);         // sentences such as "The fox jumps over the dog" and "The river flows"
+void write_articles(Book& book);      // example sentences from texts about attention; see articles.h
 
 }  // namespace regard::demo::phrases

@@ -12,11 +12,12 @@ constexpr NounPhrase kNames[] = {
     {"Rahul", "राहुल", kMasculine},  {"Priya", "प्रिया", kFeminine}, {"John", "जॉन", kMasculine},
     {"Maria", "मारिया", kFeminine}, {"Tom", "टॉम", kMasculine},    {"Sara", "सारा", kFeminine},
     {"Meena", "मीना", kFeminine},   {"Anil", "अनिल", kMasculine},  {"Geeta", "गीता", kFeminine},
+    {"Ram", "राम", kMasculine},     {"Mary", "मैरी", kFeminine},    {"Ali", "अली", kMasculine},
     {"Anna", "अन्ना", kFeminine},    {"David", "डेविड", kMasculine}, {"Lata", "लता", kFeminine},
 };
 
 constexpr Fixed kGreetings[] = {
-    {"Hello", "नमस्ते"},          {"Good morning", "सुप्रभात"}, {"Good evening", "शुभ संध्या"},
+    {"Hello", "नमस्ते"},          {"Good morning", "सुप्रभात"}, {"Good evening", "शुभ संध्या"}, {"Hi", "नमस्ते"},
     {"Good night", "शुभ रात्रि"}, {"Goodbye", "अलविदा"},      {"Thank you", "धन्यवाद"},
 };
 
@@ -39,12 +40,20 @@ void write_name(Book& book, const NounPhrase& name) {
   book.tell(words({"I am fine,", name.english}), words({"मैं ठीक हूँ,", name.hindi}));
   book.tell(words({"please come here,", name.english}), words({"कृपया यहाँ आइए,", name.hindi}));
   book.ask(words({"where is", name.english}), words({name.hindi, "कहाँ है"}));
-  for (const Fixed& greeting : kGreetings)
+  for (const Fixed& greeting : kGreetings) {
     if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 450))
       book.tell(english, std::string(greeting.hindi) + ", " + name.hindi);
+    if (const std::string english = words({greeting.english, name.english}); chosen(english, 250))
+      book.name(english, words({greeting.hindi, name.hindi}));
+  }
 }
 
 constexpr Fixed kTalk[] = {
+    {"Hi.", "नमस्ते।"},
+    {"Hi!", "नमस्ते!"},
+    {"Hello!", "नमस्ते!"},
+    {"Hi, my friend.", "नमस्ते, मेरे दोस्त।"},
+    {"Hi, who are you?", "नमस्ते, आप कौन हैं?"},
     {"Good evening.", "शुभ संध्या।"},
     {"Good morning, how are you?", "सुप्रभात, आप कैसे हैं?"},
     {"Good evening, how are you?", "शुभ संध्या, आप कैसे हैं?"},
