@@ -64,11 +64,13 @@ void write_changes(Book& book) {
   constexpr NounPhrase kFlowing[] = {{"river", "नदी", kFeminine},
                                      {"water", "पानी", kMasculine},
                                      {"milk", "दूध", kMasculine},
+                                     {"river water", "नदी का पानी", kMasculine},
                                      {"river bank", "नदी का किनारा", kMasculine}};
   constexpr NounPhrase kGrowing[] = {{"money", "पैसे", kMasculinePlural},
                                      {"city", "शहर", kMasculine},
                                      {"village", "गाँव", kMasculine},
                                      {"bank", "बैंक", kMasculine},
+                                     {"river bank", "नदी का किनारा", kMasculine},
                                      {"money bank", "पैसों का बैंक", kMasculine}};
   const auto write = [&book](const NounPhrase& what, std::array<const char*, 4> verb, const char* stem) {
     const Agreement a = what.agreement;
