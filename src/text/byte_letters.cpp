@@ -14,13 +14,13 @@ constexpr bool printed_by_latin1(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-struct Alphabet {
+struct ByteAlphabet {
   std::array<char32_t, 256> letters{};
   std::array<std::int16_t, 512> bytes{};
 };
 
-constexpr Alphabet kAlphabet = [] {
-  Alphabet alphabet;
+constexpr ByteAlphabet kAlphabet = [] {
+  ByteAlphabet alphabet;
   for (auto& byte : alphabet.bytes) byte = -1;
   char32_t next = 256;
   for (int byte = 0; byte < 256; ++byte) {
