@@ -131,12 +131,14 @@ struct DenseConfig {
 // Configuration of the output head, which selects rows, then applies the norm, the dense layers and the
 // output projection. A projection with the name of a token table is tied to that table.
 struct HeadConfig {
-  // Rows of each sequence that the head reads. first_two: the mean of the first two rows. mean: the mean of
-  // all rows.
+  // Rows of each sequence that the head reads. last: the row of the last token that is not `padding`, or the
+  // first row if all tokens are `padding`. first_two: the mean of the first two rows. mean: the mean of all
+  // rows.
   enum class Rows { all, first, last, first_two, mean };
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // name of the norm before the dense layers; empty if there is none
+  std::int64_t padding = -1;  // id of the padding token, for Rows::last; −1 means none
+  std::string norm;           // name of the norm before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   // name of the output projection: NAME.weight [out, features]; empty if there is none

@@ -95,10 +95,10 @@ class Assembled : public Network {
 
   Output output() const override { return pooling_ ? Output::pooled : architecture_.head.output; }
   std::int64_t labels() const override { return architecture_.head.out; }
-  Var head(Tape& tape, Var hidden, const Ragged& shape) override {
+  Var head(Tape& tape, Var hidden, const InputBatch& batch) override {
     if (output() == Output::none) throw without_part("output head");
     const PassLocks locks(one_pass_, tape);
-    return pooling_ ? pooling_->forward(tape, hidden, shape) : head_->forward(tape, hidden, shape);
+    return pooling_ ? pooling_->forward(tape, hidden, batch.shape) : head_->forward(tape, hidden, batch);
   }
 
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }

@@ -101,8 +101,9 @@ class Network {
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
 
   virtual Output output() const { return Output::next_token; }
-  // Apply the head to the last hidden states of the batch `shape`. Throws usage if output() is Output::none.
-  virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
+  // Apply the head to the last hidden states of `batch`, the batch given to encode() or decode(). Throws usage
+  // if output() is Output::none.
+  virtual Var head(Tape& tape, Var hidden, const InputBatch& batch);
   virtual std::int64_t labels() const { return 0; }  // number of labels of a classifier
   // pooled() applies the base model's pooler to the last hidden states and returns [sequences, hidden], for
   // models whose head does not use the pooler. Throws usage if has_pooler() is false.

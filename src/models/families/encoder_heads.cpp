@@ -37,6 +37,14 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
   return head;
 }
 
+HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding) {
+  HeadConfig head = sequence_classifier(config, {}, "score");
+  head.rows = HeadConfig::Rows::last;
+  head.padding = padding;
+  head.bias.clear();
+  return head;
+}
+
 HeadConfig token_head(const ConfigReader& config, const std::string& kind) {
   HeadConfig head;
   if (kind.ends_with("ForTokenClassification")) {

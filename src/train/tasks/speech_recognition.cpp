@@ -84,7 +84,8 @@ class SpeechRecognition : public Task {
   };
 
   static Var head_output(Network& model, Tape& tape, const Batch& batch) {
-    return model.head(tape, model.encode(tape, batch.target_batch()), batch.target.view());
+    const InputBatch sounds = batch.target_batch();
+    return model.head(tape, model.encode(tape, sounds), sounds);
   }
   Var ctc_loss(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const {
     return ops::ctc_loss(tape, logits, batch.target.view().offsets, batch.labels, batch.source.view().offsets,
