@@ -82,6 +82,8 @@ struct InputEmbeddingConfig {
   std::string positions;  // name of the table of learned positions [position_rows, size]
   std::int64_t position_rows = 0;
   std::int64_t first_position = 0;  // row of position 0 in the position table or in the sinusoids
+  // padding_idx of the position table: look-ups of this row add no gradient; −1 means none
+  std::int64_t position_padding = -1;
   std::optional<nn::SinusoidLayout> sinusoids;
   std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;

@@ -114,6 +114,7 @@ void count_positions_over_tokens(const ConfigReader& config, std::int64_t paddin
   InputEmbeddingConfig& input = all.encoder->input;
   if (padding < 0) throw config.wrong("pad_token_id", "a token id, because positions are counted from it");
   input.first_position = padding + 1;
+  input.position_padding = padding;
   all.max_positions = input.position_rows - input.first_position;
   if (all.max_positions < 1)
     throw config.wrong("max_position_embeddings", "more than pad_token_id + 1, the first position");
