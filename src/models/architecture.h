@@ -85,6 +85,9 @@ struct InputEmbeddingConfig {
   // padding_idx of the position table: look-ups of this row add no gradient; −1 means none
   std::int64_t position_padding = -1;
   std::optional<nn::SinusoidLayout> sinusoids;
+  // Name of a table of position_rows rows that replaces the computed sinusoids if the file contains it; empty
+  // if there is none. It is never trained.
+  std::string stored_sinusoids;
   std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;
   std::string norm;
