@@ -228,6 +228,16 @@ const std::vector<Case> kCases = {
     {"EmptyModel", {"embed", ""}, 2, {"MODEL", "empty"}},
     {"EmptyReport", {"report", ""}, 2, {"RUN", "empty"}},
     {"EmptyOutput", {"tokenizer", "train", "vectors.txt", "-o", ""}, 2, {"--output", "empty"}},
+    {"EmptyPath", {"info", ""}, 2, {"PATH", "empty"}},
+    {"EmptyTokenizer", {"explain", "Bank", "--tokenizer", ""}, 2, {"--tokenizer", "empty"}},
+    {"EmptyVectors", {"explain", "Bank", "--vectors", ""}, 2, {"--vectors", "empty"}},
+    {"EmptyQuery", {"explain", "Bank", "--query", ""}, 2, {"--query", "empty"}},
+    {"EmptySvg", {"explain", "Bank", "--svg", ""}, 2, {"--svg", "empty"}},
+    {"EmptyRun", {"train", ""}, 2, {"RUN", "empty"}},
+    {"EmptyServer", {"generate", "gpt", "--server", ""}, 2, {"--server", "empty"}},
+    {"EmptyWord", {"vectors", "attend", "vectors.txt", "bank", "--word", ""}, 2, {"--word", "empty"}},
+    {"EmptyInput", {"tokenizer", "encode", "-T", "vectors.txt", ""}, 2, {"FILE", "empty"}},
+    {"EmptyTopic", {"help", ""}, 2, {"COMMAND", "empty"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
 };
 
