@@ -10,6 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "regard/error.h"
 #include "tasks/answer.h"
@@ -94,7 +95,8 @@ void add_answer(CLI::App& app, Globals& globals) {
       "--max-tokens tokens; neighbouring windows share --stride tokens.");
   tasks::AnswerOptions& options = request->options;
   add_task_options(*verb, request->task, false);
-  verb->add_option("--text", request->text_file, "File with the text to search for every question");
+  verb->add_option("--text", request->text_file, "File with the text to search for every question")
+      ->check(not_empty());
   verb->add_option("--stride", options.stride,
                    "Tokens shared by neighbouring windows. Default: 128, or half a window if that is less")
       ->check(positive());

@@ -191,8 +191,10 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
   add_adapter(*verb, options->adapter);
   add_intervene(*verb, options->interventions);
-  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
-  verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output")
+      ->check(not_empty());
+  verb->add_option("--html", options->html, "Write a self-contained HTML page to this file")
+      ->check(not_empty());
   verb->add_option("--compare", options->compare, "Second text, shown beside TEXT on the page of --html")
       ->check(valid_text());
   verb->add_option(

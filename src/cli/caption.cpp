@@ -11,6 +11,7 @@
 #include "cli/probe_options.h"
 #include "cli/result_output.h"
 #include "cli/task_lines.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "data/image.h"
@@ -127,7 +128,8 @@ void add_caption(CLI::App& app, Globals& globals) {
   add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();
   verb->add_option("--output,-o", request->output,
-                   "Write the results to this file; it is created or replaced when they are complete");
+                   "Write the results to this file; it is created or replaced when they are complete")
+      ->check(not_empty());
   add_search_flags(*verb, request->search);
   add_text_flags(*verb, request->text);
   add_adapter(*verb, request->adapter);

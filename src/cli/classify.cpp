@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/zero_shot.h"
 #include "data/sound.h"
@@ -288,14 +289,15 @@ void add_classify(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
                    "Print all labels with at least this score instead of the best ones");
+  verb->add_option("--labels", request->labels,
+                   "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: "
+                   "labels separated by commas, or such a file")
+      ->check(not_empty());
   verb->add_option(
-      "--labels", request->labels,
-      "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: labels separated "
-      "by commas, or such a file");
-  verb->add_option(
-      "--pattern", request->pattern,
-      "CLIP, SigLIP: the text to compare with the image; {} is replaced by the label. Default: \"This "
-      "is a photo of {}.\"");
+          "--pattern", request->pattern,
+          "CLIP, SigLIP: the text to compare with the image; {} is replaced by the label. Default: \"This "
+          "is a photo of {}.\"")
+      ->check(not_empty());
   verb->add_option("--scores", request->scores,
                    "Type of the scores: softmax (one label per input), sigmoid (independent labels) or none. "
                    "Default: determined "

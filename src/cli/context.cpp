@@ -150,12 +150,14 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("SENTENCES", options->sentences, "Sentences. Default: the lines of --input")
       ->check(valid_text());
   verb->add_option("-i,--input", options->input,
-                   "File of further sentences. Default: standard input if there are no SENTENCES");
+                   "File of further sentences. Default: standard input if there are no SENTENCES")
+      ->check(not_empty());
   verb->add_option("--senses", options->senses, "Sense of each of the SENTENCES, separated by commas")
       ->delimiter(',');
   verb->add_option("--layer", options->layer, "Layer whose cosines are printed. Default: the last one");
   verb->add_option("--svg", options->svg,
-                   "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file");
+                   "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file")
+      ->check(not_empty());
   verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);

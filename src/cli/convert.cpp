@@ -5,6 +5,7 @@
 
 #include "cli/adapter.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "infer/transformers_folder.h"
 #include "models/weights.h"
@@ -36,7 +37,7 @@ void add_convert(CLI::App& app, Globals& globals) {
   };
   auto options = std::make_shared<Options>();
   add_model_argument(*verb, options->from);
-  verb->add_option("FOLDER", options->to, "Folder to create")->required();
+  verb->add_option("FOLDER", options->to, "Folder to create")->required()->check(not_empty());
   verb->add_option("--dtype", options->dtype,
                    "Data type of the weights: f32, f16 or bf16. Default: as stored")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));

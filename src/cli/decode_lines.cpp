@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/task_lines.h"
+#include "cli/text_argument.h"
 #include "cli/unseen_words.h"
 #include "cli/weight_mode.h"
 #include "infer/hypothesis_json.h"
@@ -257,9 +258,11 @@ class LineDecoder : public infer::Listener {
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   add_model_argument(verb, options.model, "Run folder, checkpoint folder or Hugging Face folder");
   verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; - is standard input")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_empty());
   verb.add_option("--output,-o", options.output,
-                  "Write the results to this file; it is created or replaced when they are complete");
+                  "Write the results to this file; it is created or replaced when they are complete")
+      ->check(not_empty());
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);

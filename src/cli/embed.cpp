@@ -237,7 +237,8 @@ void add_embed(CLI::App& app, Globals& globals) {
       "--images, the lines are names of image files, and --query finds the images that match a text.");
   add_model_argument(*verb, request->model, "Hugging Face, sentence-transformers or run folder");
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; - is standard input")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_empty());
   verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");
   verb->add_option("--pooling", request->pooling,
                    "Pooling of the hidden states. Default: the pooling set in the model's folder, or mean")
@@ -263,7 +264,8 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   add_checked_option(*verb, "--top", request->top, "Number of lines per query", positive());
   verb->add_option("--output,-o", request->output,
-                   "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file");
+                   "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file")
+      ->check(not_empty());
   add_skip_bad(*verb, request->skip_bad);
   add_adapter(*verb, request->adapter);
   add_probe_options(*verb, request->probes);

@@ -7,6 +7,7 @@
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "evaluate/captioning.h"
@@ -289,7 +290,8 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
                 "TSV, CSV: the first line is a header (implied by column names)");
   verb.add_option("-o,--output", options.output,
                   "Write the rows to this file: .jsonl and .tsv with inputs, expected results and outputs; "
-                  "other files get only the outputs");
+                  "other files get only the outputs")
+      ->check(not_empty());
 }
 
 void add_metric_options(CLI::App& verb, EvaluateOptions& options) {

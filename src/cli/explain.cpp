@@ -16,6 +16,7 @@
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "inspect/svg.h"
 #include "regard/error.h"
@@ -189,15 +190,18 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("TEXT", request->source.text, "Input text")->required();
   verb->add_option("--tokenizer", request->source.tokenizer,
                    "Tokenizer file (tokenizer.json, *.tiktoken, *.model, vocab.txt, …). Default: split into "
-                   "words and punctuation");
+                   "words and punctuation")
+      ->check(not_empty());
   verb->add_option(
-      "--vectors", request->source.vectors,
-      "File of word vectors (word2vec, GloVe, fastText). Default: trained vectors of about 5,000 English "
-      "words, built into the program");
+          "--vectors", request->source.vectors,
+          "File of word vectors (word2vec, GloVe, fastText). Default: trained vectors of about 5,000 English "
+          "words, built into the program")
+      ->check(not_empty());
   verb->add_flag("--invented", request->source.invented,
                  "Use four invented features (finance, growth, water, place) instead of trained vectors");
   verb->add_option("--model", request->source.model,
-                   "Explain one head of this model: its input, queries, keys and values");
+                   "Explain one head of this model: its input, queries, keys and values")
+      ->check(not_empty());
   add_checked_option(*verb, "--layer", request->source.layer, "Layer, from 0; with --model", not_negative());
   add_checked_option(*verb, "--head", request->source.head,
                      "Index of the head to show, from 0; needs --model", not_negative());
@@ -207,9 +211,11 @@ void add_explain(CLI::App& app, Globals& globals) {
       "connections, layer norms; with --model");
   verb->add_option("--target", request->target,
                    "Text of the decoder, with --block. Default: the text that the model generates");
-  verb->add_option("--query", request->query, "Token (number or word) to follow through all steps");
+  verb->add_option("--query", request->query, "Token (number or word) to follow through all steps")
+      ->check(not_empty());
   verb->add_option("--svg", request->svg,
-                   "Write the weights as an SVG image to this file; - is standard output");
+                   "Write the weights as an SVG image to this file; - is standard output")
+      ->check(not_empty());
   verb->add_flag("--causal", request->options.causal, "Use a causal mask");
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
   verb->add_flag("--no-projections", request->no_projections,

@@ -192,7 +192,8 @@ void add_generate(CLI::App& app, Globals& globals) {
       ->check(valid_text());
   verb->add_option("--chat-template", options->chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
-                   "zephyr. Default: the template in the folder");
+                   "zephyr. Default: the template in the folder")
+      ->check(not_empty());
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   set_action(*verb, globals, options, generate);

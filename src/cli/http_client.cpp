@@ -18,6 +18,7 @@
 #include "base/plain_text.h"
 #include "base/printable.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "inspect/edited_pass.h"
 #include "regard/error.h"
 
@@ -99,8 +100,9 @@ void ServerOptions::exclude(bool set, const char* option) const {
 void add_server_options(CLI::App& verb, ServerOptions& options) {
   verb.add_option("--server", options.url,
                   "Use a running `regard serve` at this URL (http://HOST:PORT); MODEL is then the name of a "
-                  "model\non the server");
-  verb.add_option("--server-key", options.key_file, "File with the server's API key");
+                  "model\non the server")
+      ->check(not_empty());
+  verb.add_option("--server-key", options.key_file, "File with the server's API key")->check(not_empty());
 }
 
 HttpClient::HttpClient(const ServerOptions& options) : url_(options.url) {

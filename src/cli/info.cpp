@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "kernels/isa.h"
 
@@ -34,8 +35,9 @@ void add_info(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   auto path = std::make_shared<std::string>();
   verb->add_option(
-      "PATH", *path,
-      "safetensors file, model folder, run folder or tokenizer.json. Default: describe this machine");
+          "PATH", *path,
+          "safetensors file, model folder, run folder or tokenizer.json. Default: describe this machine")
+      ->check(not_empty());
   verb->callback([path, &globals] {
     if (path->empty()) return show_machine(globals);
     const Json description = describe_path(*path);

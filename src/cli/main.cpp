@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/unreadable_mapping.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
@@ -91,7 +92,8 @@ int run(int argc, char** argv) {
   regard::cli::add_verbs(app, globals);
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
-  help->add_option("COMMAND", topic, "Name of the command. Default: print the list of commands");
+  help->add_option("COMMAND", topic, "Name of the command. Default: print the list of commands")
+      ->check(regard::cli::not_empty());
   check_verb(app, argc, argv);
   try {
     run_verb(app, argc, argv);

@@ -2,6 +2,7 @@
 
 #include "api/file_reader.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
@@ -14,14 +15,16 @@ void add_changes(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--ablate", options.ablate,
                   "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD (KIND: encoder, decoder "
                   "or cross), separated by commas; CLIP "
-                  "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD");
+                  "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD")
+      ->check(not_empty());
   add_intervene(verb, options.interventions);
 }
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--attend", options.attend,
                   "Write the attention weights of each input to this file, one JSON object per line, in the "
-                  "format of attend --json --full");
+                  "format of attend --json --full")
+      ->check(not_empty());
   add_changes(verb, options);
 }
 

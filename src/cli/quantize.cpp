@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "models/weights.h"
 #include "regard/error.h"
@@ -22,7 +23,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
   };
   auto options = std::make_shared<Options>();
   add_model_argument(*verb, options->from);
-  verb->add_option("-o,--output", options->to, "Folder to create")->required();
+  verb->add_option("-o,--output", options->to, "Folder to create")->required()->check(not_empty());
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);

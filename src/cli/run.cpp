@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/result_output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/view_options.h"
 #include "cli/weight_mode.h"
@@ -150,11 +151,12 @@ void add_run(CLI::App& app, Globals& globals) {
       "decoder_input_ids. The options from --layer to --full select their content.");
   add_model_argument(*verb, options->model);
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
-  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write");
+  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write")->check(not_empty());
   verb->add_option(
-      "--attend", options->attend,
-      "Write the attention of each row of the inputs to this file, one JSON object per line; - is "
-      "standard output");
+          "--attend", options->attend,
+          "Write the attention of each row of the inputs to this file, one JSON object per line; - is "
+          "standard output")
+      ->check(not_empty());
   verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
       ->delimiter(',');
   add_checked_option(*verb, "--padding", options->padding,

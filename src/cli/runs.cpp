@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "formats/checkpoint.h"
 #include "regard/error.h"
@@ -117,7 +118,8 @@ void add_runs(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   auto folder = std::make_shared<std::string>("runs");
   verb->add_option("FOLDER", *folder, "Folder to search for runs, with its subfolders")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_empty());
   verb->callback([folder, &globals] { list_runs(*folder, globals); });
 }
 

@@ -217,7 +217,8 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi; repeatable");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
-                   "zephyr. Default: the template in the folder");
+                   "zephyr. Default: the template in the folder")
+      ->check(not_empty());
   add_quantize(*verb, globals);
   set_action(*verb, globals, request, serve_folders);
 }

@@ -172,7 +172,8 @@ void add_study(CLI::App& app, Globals& globals) {
   for (const char* name : {"--columns", "--header", "--highest", "--examples"})
     verb->get_option(name)->needs("DATA");
   verb->add_option("--off", request->off,
-                   "heads, sets: heads to ablate in all passes, in the syntax of --ablate");
+                   "heads, sets: heads to ablate in all passes, in the syntax of --ablate")
+      ->check(not_empty());
   add_checked_option(*verb, "--most", request->most, "sets, flip: maximum number of heads", positive());
   verb->add_option(
       "--state", request->state,
@@ -186,12 +187,13 @@ void add_study(CLI::App& app, Globals& globals) {
                      "induction: number of random tokens before the repetition", positive());
   add_checked_option(*verb, "--sequences", request->sequences, "induction: number of sequences", positive());
   verb->add_option(
-      "--alignments", request->alignments,
-      "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link");
+          "--alignments", request->alignments,
+          "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link")
+      ->check(not_empty());
   add_adapter(*verb, options->adapter);
   verb->add_option("--rows", options->rows, "Number of rows to print; 0 prints all")->capture_default_str();
-  verb->add_option("--csv", options->csv, "Write the table to this file as CSV");
-  verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image");
+  verb->add_option("--csv", options->csv, "Write the table to this file as CSV")->check(not_empty());
+  verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image")->check(not_empty());
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, options, &globals, &command = *verb] {

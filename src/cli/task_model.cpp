@@ -8,6 +8,7 @@
 #include "cli/bad_lines.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/weight_mode.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
@@ -17,7 +18,8 @@ namespace regard::cli {
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
   add_model_argument(verb, request.model, "Hugging Face folder or run folder");
   verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; - is standard input")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(not_empty());
   if (cuts)
     verb.add_flag("--truncate", request.cut,
                   "Truncate texts that are too long for the model. Default: report an error");

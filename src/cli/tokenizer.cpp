@@ -19,6 +19,7 @@
 #include "base/progress.h"
 #include "cli/bad_lines.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "text/tokenizer.h"
 #include "text/visible.h"
 
@@ -242,7 +243,9 @@ void show(Globals& globals, const TokenizerOptions& options) {
 }
 
 void add_tokenizer_option(CLI::App& verb, TokenizerOptions& options) {
-  verb.add_option("-T,--tokenizer", options.tokenizer, "Tokenizer file or model folder")->required();
+  verb.add_option("-T,--tokenizer", options.tokenizer, "Tokenizer file or model folder")
+      ->required()
+      ->check(not_empty());
 }
 
 }  // namespace
@@ -268,7 +271,9 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->add_flag("--no-special", options->no_special, "Do not add special tokens");
   encoding->add_flag("--plain-text", options->plain_text,
                      "Treat special tokens that occur in the text as plain text");
-  encoding->add_option("FILE", options->input, "Input file; - is standard input")->capture_default_str();
+  encoding->add_option("FILE", options->input, "Input file; - is standard input")
+      ->capture_default_str()
+      ->check(not_empty());
   add_skip_bad(*encoding, options->skip_bad);
   encoding->callback([&globals, options] { encode(globals, *options); });
 
@@ -276,12 +281,16 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   add_globals(*decoding, globals);
   add_tokenizer_option(*decoding, *options);
   decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
-  decoding->add_option("FILE", options->input, "File of ids; - is standard input")->capture_default_str();
+  decoding->add_option("FILE", options->input, "File of ids; - is standard input")
+      ->capture_default_str()
+      ->check(not_empty());
   decoding->callback([&globals, options] { decode(globals, *options); });
 
   CLI::App* info = verb->add_subcommand("info", "Describe a tokenizer");
   add_globals(*info, globals);
-  info->add_option("TOKENIZER", options->tokenizer, "Tokenizer file or model folder")->required();
+  info->add_option("TOKENIZER", options->tokenizer, "Tokenizer file or model folder")
+      ->required()
+      ->check(not_empty());
   info->callback([&globals, options] { show(globals, *options); });
 
   add_tokenizer_train(*verb, globals);

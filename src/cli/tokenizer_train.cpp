@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/json_text.h"
 #include "base/progress.h"
+#include "base/require_writable.h"
 #include "cli/corpus_progress.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -62,6 +63,7 @@ void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokeniz
 }
 
 void run(Globals& globals, const TokenizerTrainOptions& options) {
+  require_writable(options.output);
   const Stopwatch watch;
   text::SkippedLines skipped;
   const auto tokenizer = train(globals, options, skipped);

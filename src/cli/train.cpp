@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "distributed/launch.h"
@@ -144,7 +145,8 @@ void add_train(CLI::App& app, Globals& globals) {
       "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds. 'mpirun -n 4 regard "
       "train\n"
       "RUN' trains with four processes, on one machine or several, with the same result (docs/scaling.md).");
-  verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder");
+  verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder")
+      ->check(not_empty());
   verb->add_option("--set", options->overrides, "Override a key of the run file: section.key=value")
       ->allow_extra_args(false);
   verb->add_flag("--resume", options->resume,
@@ -152,7 +154,8 @@ void add_train(CLI::App& app, Globals& globals) {
   verb->add_flag("--dry-run", options->dry,
                  "Check the configuration and data, compute one step, and write nothing");
   verb->add_option("--new", options->new_task,
-                   "Print a commented run file for a task, such as translation or classification");
+                   "Print a commented run file for a task, such as translation or classification")
+      ->check(not_empty());
   verb->add_option_function<std::string>(
           "--help-config",
           [options](const std::string& key) { options->help_config = true, options->key = key; },

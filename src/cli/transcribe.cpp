@@ -205,8 +205,10 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   add_checked_option(*verb, "--format", request->format,
                      "Format of the output: text, srt, vtt, tsv or json (one object per file)",
                      CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}));
-  verb->add_option("-o,--output", request->output, "Output file. Default: standard output");
-  verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
+  verb->add_option("-o,--output", request->output, "Output file. Default: standard output")
+      ->check(not_empty());
+  verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt")
+      ->check(not_empty());
   add_whisper_options(*verb, *request);
   add_checked_option(*verb, "--beam", request->options.whisper.beam,
                      "Beam width of Whisper at temperature 0, or of the CTC beam search", positive());

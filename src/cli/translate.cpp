@@ -93,11 +93,13 @@ void add_translate(CLI::App& app, Globals& globals) {
   add_decoding_options(*verb, options->decoding);
   verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line separately");
   verb->add_option("--task", options->task,
-                   "Key of task_specific_params in config.json (T5): use its prefix and parameters");
+                   "Key of task_specific_params in config.json (T5): use its prefix and parameters")
+      ->check(not_empty());
   verb->add_option("--prefix", options->prefix,
                    "Text to prepend to every source. Default: the prefix of the task")
       ->check(valid_text());
-  verb->add_option("--to", options->to, "Target language, for Marian models with several targets");
+  verb->add_option("--to", options->to, "Target language, for Marian models with several targets")
+      ->check(not_empty());
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"
 #include "vectors/evaluate.h"
@@ -219,7 +220,8 @@ vectors::WordVectors VectorsFile::load(Globals& globals) const {
 void add_vectors_file(CLI::App& verb, VectorsFile& file) {
   verb.add_option("FILE", file.path,
                   "File of word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
-      ->required();
+      ->required()
+      ->check(not_empty());
   add_checked_option(verb, "--format", file.format, "File format", CLI::IsMember(vectors::format_names()));
 }
 

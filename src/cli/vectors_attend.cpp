@@ -6,6 +6,7 @@
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "cli/text_argument.h"
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"
 #include "inspect/svg.h"
@@ -122,7 +123,7 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
   add_globals(*verb, globals);
   add_vectors_file(*verb, options->file);
   verb->add_option("TEXT", options->text, "Words, for example \"Money Bank Grows\"")->required();
-  verb->add_option("--word", options->word, "Report only this word of the text");
+  verb->add_option("--word", options->word, "Report only this word of the text")->check(not_empty());
   add_checked_option(*verb, "--scale", options->attention.scale, "Factor of the scores before the softmax",
                      positive());
   verb->add_flag("--as-they-are", options->as_they_are, "Do not normalise the vectors");
@@ -130,7 +131,8 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
                      "Number of nearest words to print", not_negative());
   add_checked_option(*verb, "--restrict", options->attention.restrict,
                      "Search only the first N words of the file; 0 searches all", not_negative());
-  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output")
+      ->check(not_empty());
   verb->callback([&globals, options] {
     options->attention.unit = !options->as_they_are;
     attend(globals, *options);

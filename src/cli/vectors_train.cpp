@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "base/require_writable.h"
 #include "cli/corpus_progress.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -103,6 +104,7 @@ void check(const VectorsTrainOptions& options) {
         .remedy("Create it, or choose another --output");
   if (std::filesystem::is_directory(output))
     throw Error(ErrorKind::io, "the output is a folder", {options.output}).expected("the name of a file");
+  require_writable(output);
   if (options.model == "glove" && (options.subwords || options.loss != "negative"))
     throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
         .remedy("Use --model skip-gram or cbow");

@@ -11,7 +11,7 @@
 namespace regard::data {
 namespace {
 
-constexpr std::size_t kMagicBytes = 24;  // includes the format tag of most WAV files
+constexpr std::size_t kMagicBytes = 24;  // enough for every magic number
 constexpr std::size_t kPieceFrames = 4096;
 
 std::string first_bytes(InputStream& stream) {
@@ -25,7 +25,8 @@ std::unique_ptr<SoundSource> open_source(const std::filesystem::path& path) {
   auto stream = std::make_unique<InputStream>(path);
   std::string first = first_bytes(*stream);
   if (first.empty()) throw file_error(stream->name(), "the file is empty").expected("a sound");
-  if (is_wav(first) && !wav_needs_library(first)) return open_wav(std::move(stream), std::move(first));
+  if (is_wav(first) && !wav_needs_library(*stream, first))
+    return open_wav(std::move(stream), std::move(first));
   if (path != "-" && !stream->compressed() && std::filesystem::is_regular_file(path))
     return open_with_library(path);
   return open_with_library(*stream, first);

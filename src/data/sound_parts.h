@@ -18,8 +18,9 @@ namespace regard::data {
 bool is_wav(std::string_view first);
 
 // Return true if the samples of a WAV file must be decoded with libsndfile: ADPCM and GSM 6.10. `first` holds
-// the first bytes of the file. Returns false if these do not contain the chunk "fmt ".
-bool wav_needs_library(std::string_view first);
+// the bytes already read from the stream; the bytes up to the chunk "fmt " are read and appended. Returns
+// false if the first 16 MiB do not contain this chunk.
+bool wav_needs_library(InputStream& stream, std::string& first);
 // Return true if the file is a WAV file that ends before the end of its samples, or has none. The position in
 // the file is changed.
 bool is_truncated_wav(std::FILE* file);

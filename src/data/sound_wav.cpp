@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "data/sound_parts.h"
@@ -13,7 +14,13 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
-constexpr std::uint32_t kMicrosoftAdpcm = 2, kImaAdpcm = 0x11, kGsm = 0x31;  // decoded with libsndfile
+// maximum number of bytes that are searched for the chunk "fmt " to choose the decoder
+constexpr std::uint64_t kMostBeforeFormat = std::uint64_t{1} << 24;
+
+// Return true for a format tag that libsndfile decodes: Microsoft's and IMA's ADPCM, and GSM 6.10.
+bool is_library_format(std::uint32_t tag) {
+  return tag == 2 || tag == 0x11 || tag == 0x31;
+}
 
 // Return true for a size that means "unknown". Programs that write to a pipe use such sizes: ffmpeg
 // 0xFFFFFFFF; espeak-ng 0x7FFFF000; SoX 0x7FFFF000, rounded down to whole frames; arecord 0x7FFFFF00 or
@@ -31,6 +38,26 @@ std::uint64_t long_number_at(const char* bytes, std::size_t count) {
 
 std::uint32_t number_at(const char* bytes, std::size_t count) {
   return static_cast<std::uint32_t>(long_number_at(bytes, count));
+}
+
+// The content of a chunk: its offset in the file and its size.
+struct Chunk {
+  std::uint64_t at = 0, size = 0;
+};
+
+// Find the first chunk `name` that does not follow the samples. read_at(from, to, count) copies `count` bytes
+// at offset `from` and returns false if the file has no such bytes.
+template <class ReadAt>
+std::optional<Chunk> find_chunk(std::string_view name, const ReadAt& read_at) {
+  char header[8];
+  for (std::uint64_t at = 12; read_at(at, header, 8);) {
+    const std::uint64_t size = number_at(header + 4, 4);
+    const std::string_view found(header, 4);
+    if (found == name) return Chunk{at + 8, size};
+    if (found == "data") break;
+    at += 8 + size + size % 2;
+  }
+  return std::nullopt;
 }
 
 struct Encoding {
@@ -223,33 +250,29 @@ bool is_wav(std::string_view first) {
   return first.size() >= 12 && (kind == "RIFF" || kind == "RF64") && first.substr(8, 4) == "WAVE";
 }
 
-bool wav_needs_library(std::string_view first) {
-  for (std::size_t at = 12; at + 10 <= first.size();) {
-    const std::size_t size = number_at(first.data() + at + 4, 4);
-    if (first.substr(at, 4) == "fmt ") {
-      const std::uint32_t tag = number_at(first.data() + at + 8, 2);
-      return tag == kMicrosoftAdpcm || tag == kImaAdpcm || tag == kGsm;
-    }
-    at += 8 + size + size % 2;
-  }
-  return false;
+bool wav_needs_library(InputStream& stream, std::string& first) {
+  const auto read_at = [&](std::uint64_t from, char* to, std::size_t count) {
+    if (from + count > kMostBeforeFormat) return false;
+    while (first.size() < from + count)
+      if (!stream.read(first)) return false;
+    std::memcpy(to, first.data() + from, count);
+    return true;
+  };
+  const std::optional<Chunk> format = find_chunk("fmt ", read_at);
+  char tag[2];
+  if (!format || !read_at(format->at, tag, 2)) return false;
+  return is_library_format(number_at(tag, 2));
 }
 
 bool is_truncated_wav(std::FILE* file) {
-  const auto read_at = [&](std::int64_t from, char* to, std::size_t count) {
-    return fseeko(file, from, SEEK_SET) == 0 && std::fread(to, 1, count, file) == count;
+  const auto read_at = [&](std::uint64_t from, char* to, std::size_t count) {
+    return fseeko(file, static_cast<off_t>(from), SEEK_SET) == 0 && std::fread(to, 1, count, file) == count;
   };
   char bytes[12];
   if (!read_at(0, bytes, 12) || !is_wav({bytes, 12}) || fseeko(file, 0, SEEK_END) != 0) return false;
-  const std::int64_t end = ftello(file);
-  std::int64_t at = 12;
-  while (read_at(at, bytes, 8)) {
-    const std::int64_t size = number_at(bytes + 4, 4);
-    if (std::string_view(bytes, 4) == "data")
-      return !is_unknown_size(static_cast<std::uint64_t>(size)) && at + 8 + size > end;
-    at += 8 + size + size % 2;
-  }
-  return true;
+  const auto end = static_cast<std::uint64_t>(ftello(file));
+  const std::optional<Chunk> samples = find_chunk("data", read_at);
+  return !samples || (!is_unknown_size(samples->size) && samples->at + samples->size > end);
 }
 
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first) {

@@ -132,7 +132,7 @@ Evaluation masked_language_model(const Subject& subject, const DataOptions& data
     const tasks::Pass::States states = pass.run(std::span(all.inputs).subspan(first, count));
     for (std::size_t i = 0; i < count; ++i) {
       statistics.push_back(score_text(*subject.model.model, pass, all.texts[first + i], states.hidden->value,
-                                      states.shape.offsets[i]));
+                                      states.batch.shape.offsets[i]));
       const std::vector<float>& row = statistics.back();
       result.rows[first + i].score = static_cast<double>(row[0] / row[2]);
       result.rows[first + i].output = fmt::format("{} of {} tokens right", row[1], row[2]);

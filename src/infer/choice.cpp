@@ -7,6 +7,15 @@
 #include "kernels/rows.h"
 
 namespace regard::infer {
+namespace {
+
+Error every_token_excluded() {
+  return Error(ErrorKind::numeric, "the options of generation exclude every token")
+      .remedy("Remove some of the words and tokens that must not be generated");
+}
+
+}  // namespace
+
 std::int64_t width_of(const SearchOptions& options) {
   return options.beam > 1 ? options.beam : options.sample ? options.n_best : 1;
 }
@@ -134,8 +143,7 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
     lse_[row] = 0.0f;
     if (rows_[row].search->generated() == 0 &&
         std::ranges::all_of(scores, [](float x) { return std::isinf(x); }))
-      failure_[row] = Error(ErrorKind::numeric, "the options of generation exclude every token")
-                          .remedy("Remove some of the words and tokens that must not be generated");
+      failure_[row] = every_token_excluded();
   });
 }
 
@@ -149,6 +157,7 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
     apply(rule.options.rules, rows_[row].context, scores, history_[static_cast<std::size_t>(worker)]);
   if (rule.options.rules.scores_after_rules) {
     kernels::log_sum_exp(pool_, scores.data(), &lse_[row], 1, static_cast<std::int64_t>(vocabulary_));
+    if (std::ranges::all_of(scores, [](float x) { return std::isinf(x); })) throw every_token_excluded();
     logits = scores.data();
   }
   if (!rule.options.sample) {

@@ -97,6 +97,27 @@ void read_rules(const GenerationSettings& settings, TokenRules& rules) {
   read_ending(settings, rules);
 }
 
+// Return the settings of a folder without generation_config.json, as in transformers: the keys of config.json
+// and, for keys that are missing there, those of the decoder in it.
+Json settings_of_config(const Json& config) {
+  Json settings = config;
+  // key of the first BART folders
+  if (config.value("force_bos_token_to_be_generated", Json()) == true)
+    settings["forced_bos_token_id"] = config.value("bos_token_id", Json());
+  for (const char* part : {"decoder", "generator", "text_config"}) {
+    const auto found = config.find(part);
+    if (found == config.end() || !found->is_object() || found->empty()) continue;
+    for (const auto& [key, value] : found->items())
+      if (settings.value(key, Json()).is_null()) settings[key] = value;
+    break;
+  }
+  return settings;
+}
+
+void complete_settings(formats::ModelFolder& folder) {
+  if (!folder.generation_config) folder.generation_config = settings_of_config(folder.config);
+}
+
 constexpr const char* kTasks = "task_specific_params";
 
 // Override generation_config.json with the task's parameters, as transformers' pipelines do.
@@ -113,7 +134,6 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
         .expected(known.empty() ? "no task, because config.json has no task_specific_params"
                                 : "one of " + known);
   }
-  if (!folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : tasks.at(task).items()) {
     if (key == "prefix")
       loaded.prefix = json_as<std::string>(value, key, folder.config_file);
@@ -178,7 +198,9 @@ bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettin
 
 }  // namespace
 
-SearchOptions search_options_of(const formats::ModelFolder& folder) {
+SearchOptions search_options_of(const formats::ModelFolder& of) {
+  formats::ModelFolder folder = of;
+  complete_settings(folder);
   const GenerationSettings tokens(folder), settings(folder, true);
   SearchOptions options;
   tokens.read("bos_token_id", options.start_token);
@@ -221,8 +243,8 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (!settings.language.empty()) folder.select_language(settings.language);
   loaded.language = settings.language;
   const std::optional<Json> stored = folder.generation_config;
+  complete_settings(folder);
   apply_task(folder, settings.task, loaded);
-  if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
   GenerationSettings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);

@@ -41,17 +41,17 @@ class AnswerPass {
     tape_.probe = probe;
     targets_.add(std::ssize(input.target), 0);
     Memory memory;
-    Ragged used = targets_.view();
+    InputBatch used{input.target, targets_.view()};
     Var hidden = nullptr;
     if (model.kind() != ModelKind::decoder) {
       sources_.add(input.source, model.input_spec().length_of(input.source), 0);
-      used = memory.shape = sources_.batch().shape;
-      hidden = memory.hidden = model.encode(tape_, sources_.batch());
+      used = sources_.batch();
+      memory.shape = used.shape;
+      hidden = memory.hidden = model.encode(tape_, used);
     }
     if (model.kind() != ModelKind::encoder) {
-      used = targets_.view();
-      hidden =
-          model.decode(tape_, {input.target, used}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
+      used = {input.target, targets_.view()};
+      hidden = model.decode(tape_, used, memory.hidden != nullptr ? &memory : nullptr, nullptr);
     }
     if (model.output() != Output::next_token && model.output() != Output::sequence_classes &&
         model.output() != Output::vocabulary && model.output() != Output::ctc)

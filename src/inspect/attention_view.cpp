@@ -118,7 +118,7 @@ Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batch
   }
   if (model.kind() == ModelKind::encoder) {
     // The output head may contain an attention layer (models/attention_pooling.h).
-    if (model.output() == Output::pooled) model.head(tape, memory.hidden, memory.shape);
+    if (model.output() == Output::pooled) model.head(tape, memory.hidden, batches.source);
     return {};
   }
   const Memory* read = model.kind() == ModelKind::encoder_decoder ? &memory : nullptr;

@@ -83,7 +83,7 @@ class Run {
           model_.decode(tape_, sides_.target->batch(), sides_.source ? &memory : nullptr, nullptr);
     add_pooler();
     if (model_.output() == Output::none) return;
-    Var head = model_.head(tape_, values_["last_hidden_state"], main_side().batch().shape);
+    Var head = model_.head(tape_, values_["last_hidden_state"], main_side().batch());
     if (model_.output() == Output::span) {
       values_["start_logits"] = ops::columns(tape_, head, 0, 1);
       values_["end_logits"] = ops::columns(tape_, head, 1, 1);

@@ -100,22 +100,23 @@ StudyLoss StudyBatch::loss(ThreadPool& pool, Probe* probe, const Tensor& memory,
   tape.begin({});
   tape.probe = probe;
   if (model_.kind() == ModelKind::decoder)
-    return loss_of(tape, model_.decode(tape, {ids_, shape_.view()}, nullptr, nullptr), shape_.view());
+    return loss_of_decoder(tape, model_.decode(tape, {ids_, shape_.view()}, nullptr, nullptr));
   Memory read;
   read.shape = sources_.batch().shape;
   read.hidden = memory.defined() ? tape.constant(memory) : model_.encode(tape, sources_.batch());
   if (hidden != nullptr) *hidden = read.hidden->value.clone();
-  if (model_.kind() == ModelKind::encoder) return loss_of(tape, read.hidden, read.shape);
-  return loss_of(tape, model_.decode(tape, {ids_, shape_.view()}, &read, nullptr), shape_.view());
+  if (model_.kind() == ModelKind::encoder) return loss_of_encoder(tape, read.hidden);
+  return loss_of_decoder(tape, model_.decode(tape, {ids_, shape_.view()}, &read, nullptr));
 }
 
-StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden, const Ragged& shape) const {
+StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden) const {
+  const InputBatch batch = sources_.batch();
   StudyLoss loss;
-  Var logits = model_.head(tape, hidden, shape);
+  Var logits = model_.head(tape, hidden, batch);
   if (model_.output() == Output::ctc) {
     loss.count = std::ssize(labels_);
     loss.sum = static_cast<double>(
-        ops::ctc_loss(tape, logits, shape.offsets, labels_, label_offsets_, ctc_options(model_))
+        ops::ctc_loss(tape, logits, batch.shape.offsets, labels_, label_offsets_, ctc_options(model_))
             ->value.f32()[0]);
     return loss;
   }
@@ -132,9 +133,8 @@ StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden, const Ragged& shap
   return loss;
 }
 
-StudyLoss StudyBatch::loss_of(Tape& tape, Var hidden, const Ragged& shape) const {
+StudyLoss StudyBatch::loss_of_decoder(Tape& tape, Var hidden) const {
   StudyLoss loss;
-  if (model_.kind() == ModelKind::encoder) return loss_of_encoder(tape, hidden, shape);
   if (labels_.empty()) return loss;
   loss.count = std::ssize(labels_);
   if (rows_.size() < ids_.size()) hidden = ops::select_rows(tape, hidden, rows_);

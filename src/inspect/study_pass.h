@@ -58,8 +58,8 @@ class StudyBatch {
 
  private:
   void add_target(const StudyExample& example, std::uint64_t index);
-  StudyLoss loss_of(Tape& tape, Var hidden, const Ragged& shape) const;
-  StudyLoss loss_of_encoder(Tape& tape, Var hidden, const Ragged& shape) const;
+  StudyLoss loss_of_encoder(Tape& tape, Var hidden) const;
+  StudyLoss loss_of_decoder(Tape& tape, Var hidden) const;
 
   Network& model_;
   InputBuffer sources_;

@@ -82,7 +82,12 @@ struct InputEmbeddingConfig {
   std::string positions;  // name of the table of learned positions [position_rows, size]
   std::int64_t position_rows = 0;
   std::int64_t first_position = 0;  // row of position 0 in the position table or in the sinusoids
+  // padding_idx of the position table: look-ups of this row add no gradient; −1 means none
+  std::int64_t position_padding = -1;
   std::optional<nn::SinusoidLayout> sinusoids;
+  // Name of a table of position_rows rows that replaces the computed sinusoids if the file contains it; empty
+  // if there is none. It is never trained.
+  std::string stored_sinusoids;
   std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;
   std::string norm;
@@ -131,12 +136,14 @@ struct DenseConfig {
 // Configuration of the output head, which selects rows, then applies the norm, the dense layers and the
 // output projection. A projection with the name of a token table is tied to that table.
 struct HeadConfig {
-  // Rows of each sequence that the head reads. first_two: the mean of the first two rows. mean: the mean of
-  // all rows.
+  // Rows of each sequence that the head reads. last: the row of the last token that is not `padding`, or the
+  // first row if all tokens are `padding`. first_two: the mean of the first two rows. mean: the mean of all
+  // rows.
   enum class Rows { all, first, last, first_two, mean };
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // name of the norm before the dense layers; empty if there is none
+  std::int64_t padding = -1;  // id of the padding token, for Rows::last; −1 means none
+  std::string norm;           // name of the norm before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   // name of the output projection: NAME.weight [out, features]; empty if there is none

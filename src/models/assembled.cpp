@@ -18,20 +18,13 @@ namespace {
 class Assembled : public Network {
  public:
   explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
-    const auto side = [&](const std::optional<StackConfig>& stack,
-                          std::int64_t hidden) -> std::unique_ptr<Stack> {
-      if (!stack) return nullptr;
-      return std::make_unique<Stack>(*stack, hidden, make_input_embedding(stack->input, hidden, tables_));
-    };
-    const std::int64_t hidden = architecture_.hidden,
-                       source = architecture_.encoder_hidden > 0 ? architecture_.encoder_hidden : hidden;
-    encoder_ = side(architecture_.encoder, source);
+    encoder_ = make_stack(architecture_.encoder, encoder_hidden());
     if (encoder_) input_ = encoder_->input_spec();
-    decoder_ = side(architecture_.decoder, hidden);
+    decoder_ = make_stack(architecture_.decoder, architecture_.hidden);
     if (!architecture_.memory_projection.empty())
       memory_projection_ = std::make_unique<nn::Linear>(
-          source, std::vector{nn::LinearPart{architecture_.memory_projection, hidden, true,
-                                             architecture_.head.initial}});
+          encoder_hidden(), std::vector{nn::LinearPart{architecture_.memory_projection, architecture_.hidden,
+                                                       true, architecture_.head.initial}});
     make_head();
     if (architecture_.pooling) pooling_ = std::make_unique<AttentionPooling>(*architecture_.pooling);
   }
@@ -95,10 +88,10 @@ class Assembled : public Network {
 
   Output output() const override { return pooling_ ? Output::pooled : architecture_.head.output; }
   std::int64_t labels() const override { return architecture_.head.out; }
-  Var head(Tape& tape, Var hidden, const Ragged& shape) override {
+  Var head(Tape& tape, Var hidden, const InputBatch& batch) override {
     if (output() == Output::none) throw without_part("output head");
     const PassLocks locks(one_pass_, tape);
-    return pooling_ ? pooling_->forward(tape, hidden, shape) : head_->forward(tape, hidden, shape);
+    return pooling_ ? pooling_->forward(tape, hidden, batch.shape) : head_->forward(tape, hidden, batch);
   }
 
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }
@@ -114,6 +107,10 @@ class Assembled : public Network {
   }
 
   void fit_to_file(const std::function<bool(const std::string& name)>& holds) override {
+    if (encoder_ && use_stored_sinusoids(*architecture_.encoder, holds))
+      encoder_ = make_stack(architecture_.encoder, encoder_hidden());
+    if (decoder_ && use_stored_sinusoids(*architecture_.decoder, holds))
+      decoder_ = make_stack(architecture_.decoder, architecture_.hidden);
     HeadConfig& head = architecture_.head;
     if (head.optional && !holds(head.dense[0].name + ".weight")) {
       head = HeadConfig();
@@ -186,6 +183,22 @@ class Assembled : public Network {
       widest = std::max(widest, block.self.window);
     }
     return widest;
+  }
+  std::int64_t encoder_hidden() const {
+    return architecture_.encoder_hidden > 0 ? architecture_.encoder_hidden : architecture_.hidden;
+  }
+  std::unique_ptr<Stack> make_stack(const std::optional<StackConfig>& stack, std::int64_t hidden) {
+    if (!stack) return nullptr;
+    return std::make_unique<Stack>(*stack, hidden, make_input_embedding(stack->input, hidden, tables_));
+  }
+  // Replace computed sinusoids by the table in the file, if there is one. Return true if it is replaced.
+  static bool use_stored_sinusoids(StackConfig& stack,
+                                   const std::function<bool(const std::string& name)>& holds) {
+    InputEmbeddingConfig& input = stack.input;
+    if (input.stored_sinusoids.empty() || !holds(input.stored_sinusoids + ".weight")) return false;
+    input.positions = std::exchange(input.stored_sinusoids, "");
+    input.sinusoids.reset();
+    return true;
   }
   void make_head() { head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_); }
   void check_vocabulary() const {

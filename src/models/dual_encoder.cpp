@@ -89,7 +89,7 @@ Var DualEncoder::image_vectors(Tape& tape, Var hidden, const InputBatch& batch) 
   // Call begin() for the image encoder again: the text encoder may have run since the images were encoded,
   // and both encoders use the same probe points.
   if (ReplacingProbe* probe = replacing_probe(tape)) probe->begin("vision", batch.shape);
-  return vision_->head(tape, hidden, batch.shape);
+  return vision_->head(tape, hidden, batch);
 }
 
 Var DualEncoder::pair_logits(Tape& tape, Var texts, Var images) {

@@ -1,5 +1,6 @@
 #include "models/stack.h"
 #include "ops/add.h"
+#include "ops/check.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/multiply.h"
@@ -38,10 +39,13 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
 
 // Select the rows that the head reads. Throws invalid_input if a sequence lacks one of these rows (the first,
 // the second or the last).
-Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
+Var Head::select(Tape& tape, Var hidden, const InputBatch& batch) const {
+  const Ragged& shape = batch.shape;
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);
   if (config_.rows == HeadConfig::Rows::mean) return ops::mean_over_time(tape, hidden, shape);
+  if (config_.rows == HeadConfig::Rows::last && config_.padding >= 0)
+    ops::require_ragged("head", shape, std::ssize(batch.ids));
   const std::span<std::int32_t> rows =
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
   for (std::size_t s = 0; s < rows.size(); ++s) {
@@ -49,9 +53,19 @@ Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
       throw input_error("sequence " + std::to_string(s) + " has no tokens, so it cannot be classified")
           .found("0 tokens")
           .expected("at least 1 token");
-    rows[s] = config_.rows == HeadConfig::Rows::first ? shape.offsets[s] : shape.offsets[s + 1] - 1;
+    rows[s] = config_.rows == HeadConfig::Rows::first
+                  ? shape.offsets[s]
+                  : last_row(batch, shape.offsets[s], shape.offsets[s + 1]);
   }
   return ops::select_rows(tape, hidden, rows);
+}
+
+// Return the row of the last token of [begin, end) that is not padding, or `begin` if all tokens are padding.
+std::int32_t Head::last_row(const InputBatch& batch, std::int32_t begin, std::int32_t end) const {
+  std::int32_t row = end - 1;
+  if (config_.padding < 0) return row;
+  while (row > begin && batch.ids[static_cast<std::size_t>(row)] == config_.padding) --row;
+  return row;
 }
 
 Var Head::mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const {
@@ -104,8 +118,9 @@ Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
   return ops::multiply(tape, x, mask);
 }
 
-Var Head::forward(Tape& tape, Var hidden, const Ragged& shape) const {
-  Var x = features(tape, select(tape, hidden, shape));
+Var Head::forward(Tape& tape, Var hidden, const InputBatch& batch) const {
+  const Ragged& shape = batch.shape;
+  Var x = features(tape, select(tape, hidden, batch));
   if (projection_ == nullptr) return x;
   x = projection_->logits(tape, dropped(tape, x, shape), bias());
   return second_ ? ops::scale(tape, ops::add(tape, x, second_projection(tape, hidden, shape)), 0.5f) : x;

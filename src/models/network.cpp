@@ -18,7 +18,7 @@ Error without_part(const std::string& part) {
   return usage_error("this model has no " + part).remedy("Use a model that has one");
 }
 
-Var Network::head(Tape&, Var, const Ragged&) {
+Var Network::head(Tape&, Var, const InputBatch&) {
   throw without_part("output head");
 }
 

@@ -79,7 +79,7 @@ class Network {
   virtual std::int64_t max_positions() const = 0;
 
   // Return all weights in a fixed order. A tied weight occurs once. The pointers are valid for the model's
-  // lifetime, except that fit_to_file() may replace the weights of the head.
+  // lifetime, except that fit_to_file() may replace weights.
   virtual std::vector<Parameter*> parameters() = 0;
 
   // Return the content of config.json. make_model(config()) builds the same model.
@@ -101,8 +101,9 @@ class Network {
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
 
   virtual Output output() const { return Output::next_token; }
-  // Apply the head to the last hidden states of the batch `shape`. Throws usage if output() is Output::none.
-  virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
+  // Apply the head to the last hidden states of `batch`, the batch given to encode() or decode(). Throws
+  // usage if output() is Output::none.
+  virtual Var head(Tape& tape, Var hidden, const InputBatch& batch);
   virtual std::int64_t labels() const { return 0; }  // number of labels of a classifier
   // pooled() applies the base model's pooler to the last hidden states and returns [sequences, hidden], for
   // models whose head does not use the pooler. Throws usage if has_pooler() is false.
@@ -112,9 +113,9 @@ class Network {
   // Return true if the last entry of `hidden_states` in the reference implementation is the output of the
   // final norm of the encoder (or decoder).
   virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
-  // Adapt the model to a file before loading weights: remove the head, tie the output projection, or add a
-  // pooler, depending on the tensors in the file. holds(name) returns true if the file contains the parameter
-  // `name`.
+  // Adapt the model to a file before loading weights: remove the head, tie the output projection, add a
+  // pooler, or read sinusoids from the file, depending on the tensors in the file. holds(name) returns true
+  // if the file contains the parameter `name`.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
   // Return the weights of a pooler that the head does not use. They are loaded from the file and are not
   // trained. parameters() does not contain them; carried() does.

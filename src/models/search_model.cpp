@@ -77,7 +77,7 @@ class SearchModel : public Network {
     return run(tape, target, decoder_.source(tape, memory->hidden, memory->shape), {states, {}});
   }
 
-  Var head(Tape& tape, Var hidden, const Ragged&) override { return logits(tape, hidden); }
+  Var head(Tape& tape, Var hidden, const InputBatch&) override { return logits(tape, hidden); }
   Var logits(Tape& tape, Var hidden) override {
     const PassLocks locks(one_pass_, tape);
     return projection().logits(tape, hidden);

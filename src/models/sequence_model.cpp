@@ -72,8 +72,9 @@ class SequenceModel : public Network {
     return cache == nullptr ? run(tape, target, {}) : run_cached(tape, target, *cache);
   }
 
-  Var head(Tape& tape, Var hidden, const Ragged& shape) override {
+  Var head(Tape& tape, Var hidden, const InputBatch& batch) override {
     const PassLocks locks(one_pass_, tape);
+    const Ragged& shape = batch.shape;
     if (predicts()) return projection().logits(tape, hidden);
     const bool whole = config_.output == Output::sequence_classes;
     Var x = whole ? pool(tape, hidden, shape) : hidden;

@@ -55,7 +55,10 @@ class TokenEmbedding : public InputEmbedding {
 
   Var forward(Tape& tape, const InputBatch& batch) const override {
     Var x = tokens_->forward(tape, batch.ids, config_.factor, static_cast<std::int32_t>(config_.padding));
-    if (positions_) x = ops::add(tape, x, positions_->forward(tape, rows_of(tape, batch.shape.positions)));
+    if (positions_)
+      x = ops::add(tape, x,
+                   positions_->forward(tape, rows_of(tape, batch.shape.positions), 1.0f,
+                                       static_cast<std::int32_t>(config_.position_padding)));
     if (sinusoids_) x = ops::add(tape, x, sinusoids_->forward(tape, rows_of(tape, batch.shape.positions)));
     if (types_) x = ops::add(tape, x, types_->forward(tape, types_of(tape, batch)));
     if (norm_) x = norm_->forward(tape, x);

@@ -9,6 +9,7 @@
 
 #include "base/namespaces.h"
 #include "models/architecture.h"
+#include "models/model_input.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/parameter.h"
@@ -78,10 +79,10 @@ class Head {
   Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables);
 
   const HeadConfig& config() const { return config_; }
-  Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
+  Var forward(Tape& tape, Var hidden, const InputBatch& batch) const;
   // Return the output of the dense layers, without the projection.
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) const {
-    return features(tape, select(tape, hidden, shape));
+    return features(tape, select(tape, hidden, {{}, shape}));
   }
   // Return the cross-entropy over a vocabulary, without storing all logits.
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
@@ -95,7 +96,8 @@ class Head {
     std::unique_ptr<nn::Linear> linear;
     std::unique_ptr<nn::Norm> norm;  // may be null
   };
-  Var select(Tape& tape, Var hidden, const Ragged& shape) const;
+  Var select(Tape& tape, Var hidden, const InputBatch& batch) const;
+  std::int32_t last_row(const InputBatch& batch, std::int32_t begin, std::int32_t end) const;
   Var mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const;
   Var features(Tape& tape, Var hidden) const;  // return the input of the projection
   Var second_projection(Tape& tape, Var hidden, const Ragged& shape) const;

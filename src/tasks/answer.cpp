@@ -136,7 +136,7 @@ std::vector<Answer> Answerer::answer(const Reading& reading) {
     const Pass::States states = pass_.run(std::span(inputs).subspan(first, count));
     const Tensor logits = pass_.head(states);  // [tokens, 2]
     for (std::size_t w = 0; w < count; ++w) {
-      const std::int64_t begin = states.shape.offsets[w], end = states.shape.offsets[w + 1];
+      const std::int64_t begin = states.batch.shape.offsets[w], end = states.batch.shape.offsets[w + 1];
       std::vector<float> starts, ends;
       for (std::int64_t t = begin; t < end; ++t)
         starts.push_back(logits.row(t)[0]), ends.push_back(logits.row(t)[1]);

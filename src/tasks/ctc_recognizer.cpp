@@ -60,7 +60,7 @@ Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
   buffer.add(input, loaded_.model->input_spec().length_of(input), 0);
   const InputBatch batch = buffer.batch();
   Var hidden = loaded_.model->encode(tape, batch);
-  Tensor logits = loaded_.model->head(tape, hidden, batch.shape)->value.clone();
+  Tensor logits = loaded_.model->head(tape, hidden, batch)->value.clone();
   require_finite({logits.f32(), static_cast<std::size_t>(logits.elements())});
   to_log_probabilities(logits);
   return logits;

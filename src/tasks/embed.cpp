@@ -148,9 +148,10 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
   const float* hidden = states.hidden->value.f32();
   const auto& modes = folder_.modules.pooling;
   std::vector<float> vector, next;
-  for (std::int64_t s = 0; s < states.shape.sequences(); ++s) {
+  for (std::int64_t s = 0; s < states.batch.shape.sequences(); ++s) {
     const auto at = static_cast<std::size_t>(s);
-    const std::int64_t begin = states.shape.offsets[at], tokens = states.shape.offsets[at + 1] - begin;
+    const std::int64_t begin = states.batch.shape.offsets[at],
+                       tokens = states.batch.shape.offsets[at + 1] - begin;
     if (tokens == 0) continue;
     vector.resize(modes.size() * static_cast<std::size_t>(hidden_));
     for (std::size_t m = 0; m < modes.size(); ++m)

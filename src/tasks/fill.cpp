@@ -55,7 +55,8 @@ std::vector<std::vector<std::vector<Filling>>> Filler::fill(std::span<const Inpu
     for (std::size_t i = 0; i < size; ++i) {
       const Input& input = inputs[first + i];
       for (std::size_t t = 0; t < input.ids.size(); ++t)
-        if (input.ids[t] == mask_id_) rows.push_back(states.shape.offsets[i] + static_cast<std::int64_t>(t));
+        if (input.ids[t] == mask_id_)
+          rows.push_back(states.batch.shape.offsets[i] + static_cast<std::int64_t>(t));
     }
     const Tensor& hidden = states.hidden->value;
     Tensor picked = Tensor::empty({std::ssize(rows), hidden.columns()});

@@ -14,11 +14,11 @@ Pass::States Pass::run(std::span<const Input> inputs) {
   const InputBatch batch = batch_.batch();
   Var hidden = model_.kind() == ModelKind::decoder ? model_.decode(tape_, batch, nullptr, nullptr)
                                                    : model_.encode(tape_, batch);
-  return {hidden, batch.shape};
+  return {hidden, batch};
 }
 
 Tensor Pass::head(const States& states) {
-  return model_.head(tape_, states.hidden, states.shape)->value;
+  return model_.head(tape_, states.hidden, states.batch)->value;
 }
 
 void in_passes(std::span<const Input> inputs,

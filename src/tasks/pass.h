@@ -25,7 +25,7 @@ class Pass {
   // Hidden states of the last layer for all inputs; valid until the next run(), like all values on the tape.
   struct States {
     Var hidden = nullptr;  // [tokens, hidden]
-    Ragged shape;
+    InputBatch batch;
   };
   States run(std::span<const Input> inputs);
 

@@ -151,7 +151,8 @@ std::vector<std::vector<Tagger::Scores>> Tagger::scores(std::span<const Reading>
       const auto& [text, window] = windows[first + w];
       Scores& scores = all[text].emplace_back(window->places.size() * width);
       for (std::size_t t = 0; t < window->places.size(); ++t) {
-        const std::int64_t row = states.shape.offsets[w] + static_cast<std::int64_t>(window->places[t].index);
+        const std::int64_t row =
+            states.batch.shape.offsets[w] + static_cast<std::int64_t>(window->places[t].index);
         const std::span<const float> from(logits.row(row), width);
         require_finite(from);
         softmax(from, std::span(scores).subspan(t * width, width));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "text/tokenizer_parts.h"
 
@@ -74,6 +75,27 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::read(const Json& json, const
   return assemble(std::move(pipeline), std::move(model), file);
 }
 
+namespace {
+
+// Correct the ids of added tokens as the reference implementation does: a token that is in the vocabulary has
+// the vocabulary's id, and a token whose id belongs to another token gets the next free id. Other ids are
+// kept, even if there are gaps between them, because vocabularies of tiktoken have gaps.
+void resolve_ids(std::vector<AddedToken>& added, const Model& model) {
+  std::map<std::int32_t, std::string> used;
+  for (AddedToken& token : added) {
+    if (const auto known = model.id_of(token.content)) {
+      token.id = *known;
+    } else if (const auto other = used.find(token.id);
+               other == used.end() ? model.token_of(token.id).has_value() : other->second != token.content) {
+      const auto size = static_cast<std::int32_t>(model.size());
+      token.id = used.empty() ? size : std::max(size, used.rbegin()->first + 1);
+    }
+    used.emplace(token.id, token.content);
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::unique_ptr<Model> model,
                                                              const std::string& file) {
   auto parts = std::make_unique<Parts>();
@@ -92,7 +114,9 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::uni
     parts->truncation = read_truncation(truncation, file);
   if (const Json& padding = part(json, "padding"); !padding.is_null())
     parts->padding = read_padding(padding, file);
-  parts->added = AddedTokens(read_added_tokens(part(json, "added_tokens"), file), parts->normalizer.get());
+  std::vector<AddedToken> added = read_added_tokens(part(json, "added_tokens"), file);
+  resolve_ids(added, *parts->model);
+  parts->added = AddedTokens(std::move(added), parts->normalizer.get());
   parts->ids_encoder = std::make_unique<IdsEncoder>(IdsEncoder::Pipeline{
       &parts->added, parts->normalizer.get(), parts->pre_tokenizer.get(), parts->model.get()});
   parts->description = std::move(json);

@@ -169,8 +169,8 @@ std::unique_ptr<BatchSource> EncoderTask::batches() const {
 }
 
 Var EncoderTask::head_output(Network& model, Tape& tape, const Batch& batch) {
-  Var hidden = model.encode(tape, batch.target_batch());
-  return model.head(tape, hidden, batch.target.view());
+  const InputBatch inputs = batch.target_batch();
+  return model.head(tape, model.encode(tape, inputs), inputs);
 }
 
 PredictionPass::PredictionPass(Network& model, const PassResources& resources)

@@ -20,6 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+data::Faulty malformed_rows(const RunConfig& config) {
+  return config.data.malformed == "skip" ? data::Faulty::skip : data::Faulty::refuse;
+}
+
 SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
@@ -37,6 +41,25 @@ SoundRow row_of(const RecordReader& records) {
         .found("\"" + row.name + "\"")
         .remedy("Paths are relative to the folder of the table");
   return row;
+}
+
+// Append the rows of `files` to `kept`, and the rows that data.valid_fraction assigns to validation to
+// `held_out`. Depending on data.malformed, a row without a sound file is an error, or skipped and counted.
+data::CorpusReport read_rows(const RunConfig& config, const std::vector<std::string>& files,
+                             std::vector<SoundRow>& kept, std::vector<SoundRow>& held_out) {
+  RecordReader records(config, files);
+  data::CorpusReport without_sound;
+  while (records.next()) {
+    const bool readable = without_sound.read_or_skip(malformed_rows(config), records, [&] {
+      SoundRow row = row_of(records);
+      (records.held_out() ? held_out : kept).push_back(std::move(row));
+    });
+    if (!readable) --without_sound.records;
+  }
+  data::CorpusReport report = records.report();
+  report.add(without_sound);
+  report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
+  return report;
 }
 
 // Return at most `most` + 1 samples of a sound, at `rate` samples per second.
@@ -60,6 +83,29 @@ std::size_t most_samples(const data::SoundProcessor& processor, const RunConfig&
   return static_cast<std::size_t>(seconds * static_cast<double>(processor.rate));
 }
 
+// Return the number of samples of each sound, at most `most` + 1. Depending on data.malformed, a sound that
+// cannot be read is an error, or its row is removed and counted.
+std::vector<std::size_t> lengths_of(SoundRows& sounds, std::int64_t rate, std::size_t most,
+                                    const RunConfig& config) {
+  std::vector<std::size_t> lengths;
+  std::vector<SoundRow> readable;
+  for (SoundRow& row : sounds.rows) {
+    try {
+      lengths.push_back(samples_of(row, rate, most).size());
+    } catch (const Error& error) {
+      const bool faulty = error.kind() == ErrorKind::bad_file || error.kind() == ErrorKind::io;
+      if (malformed_rows(config) != data::Faulty::skip || !faulty) throw;
+      --sounds.report.records;
+      sounds.report.skip(data::SkipReason::malformed, row.place, error.message());
+      continue;
+    }
+    readable.push_back(std::move(row));
+  }
+  sounds.rows = std::move(readable);
+  sounds.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
+  return lengths;
+}
+
 // Return a hash of everything on which the features of the rows depend.
 std::uint64_t content_of(const std::vector<SoundRow>& rows, const data::SoundProcessor& processor,
                          std::size_t most, TooLong too_long) {
@@ -78,8 +124,8 @@ std::string duplicates_of(const SoundSplit& split) {
     return std::array{row.file.lexically_normal().string(), row.text};
   };
   data::SplitDuplicates duplicates;
-  for (const SoundRow& row : split.valid) duplicates.add_validation(keys_of(row), row.place);
-  for (const SoundRow& row : split.train) duplicates.check_training(keys_of(row), row.place);
+  for (const SoundRow& row : split.valid.rows) duplicates.add_validation(keys_of(row), row.place);
+  for (const SoundRow& row : split.train.rows) duplicates.check_training(keys_of(row), row.place);
   return duplicates.text();
 }
 
@@ -91,13 +137,10 @@ fs::path cache_folder(const RunConfig& config, std::uint64_t key) {
 
 SoundSplit read_sounds(const RunConfig& config) {
   SoundSplit split;
-  RecordReader records(config, config.data.train);
-  while (records.next()) (records.held_out() ? split.valid : split.train).push_back(row_of(records));
-  split.train_report = split.valid_report = records.report();
+  split.train.report = split.valid.report =
+      read_rows(config, config.data.train, split.train.rows, split.valid.rows);
   if (config.data.valid.empty()) return split;
-  RecordReader valid(config, config.data.valid);
-  while (valid.next()) split.valid.push_back(row_of(valid));
-  split.valid_report = valid.report();
+  split.valid.report = read_rows(config, config.data.valid, split.valid.rows, split.valid.rows);
   split.duplicates = duplicates_of(split);
   return split;
 }
@@ -153,21 +196,23 @@ std::vector<std::pair<std::string, std::string>> SoundInput::files() const {
   return {{"preprocessor_config.json", processor_.to_json().dump(2) + "\n"}};
 }
 
-void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config,
-                  TooLong too_long, ThreadPool& pool, std::vector<std::string>& notes) {
+void Sounds::load(SoundRows sounds, const SoundInput& input, const RunConfig& config, TooLong too_long,
+                  ThreadPool& pool, std::vector<std::string>& notes) {
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
-  const std::uint64_t key = content_of(rows, processor, most, too_long);
   // Read every sound, because the cache contains neither the lengths of the sounds nor a list of the sounds
   // that are left out.
-  for (SoundRow& row : rows) {
-    const std::size_t length = samples_of(row, processor.rate, most).size();
-    if (length == 0 || (length > most && too_long == TooLong::skip)) {
+  const std::vector<std::size_t> lengths = lengths_of(sounds, processor.rate, most, config);
+  const std::uint64_t key = content_of(sounds.rows, processor, most, too_long);
+  report_ = std::move(sounds.report);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] == 0 || (lengths[i] > most && too_long == TooLong::skip)) {
       ++left_out_;
       continue;
     }
+    SoundRow& row = sounds.rows[i];
     fingerprint_ = fingerprint_ * 3 + xxh3(row.text);
-    seconds_.push_back(static_cast<double>(std::min(length, most)) / static_cast<double>(processor.rate));
+    seconds_.push_back(static_cast<double>(std::min(lengths[i], most)) / static_cast<double>(processor.rate));
     rows_.push_back(std::move(row));
   }
   fingerprint_ = fingerprint_ * 3 + key;

@@ -21,15 +21,19 @@ namespace regard::train {
 
 using data::SoundRow;
 
+struct SoundRows {
+  std::vector<SoundRow> rows;
+  data::CorpusReport report;  // report on the files that contain the rows
+};
+
 struct SoundSplit {
-  std::vector<SoundRow> train, valid;
-  // reports on the training and validation files; equal if data.valid is not set
-  data::CorpusReport train_report, valid_report;
+  SoundRows train, valid;  // the reports are equal if data.valid is not set
   // message about rows of data.valid whose sound file and text are also in the training data; may be ""
   std::string duplicates;
 };
 // Read data.train and data.valid. Without data.valid, data.valid_fraction of the sounds is held out by a hash
-// of their path. Throws as RecordReader does, and bad_file for a row without a path or a text.
+// of their path. Throws as RecordReader does. A row without a path, or whose sound file does not exist, is
+// treated as data.malformed says: it is skipped and counted, or bad_file is thrown.
 SoundSplit read_sounds(const RunConfig& config);
 
 // Throws usage if data.train or data.valid does not have two columns (or two line-aligned files). `columns`
@@ -65,9 +69,10 @@ enum class TooLong { cut, skip };
 class Sounds {
  public:
   // Compute the features or read them from the cache, and append messages to `notes`. Sounds without samples
-  // are left out; with TooLong::skip, sounds that are too long are left out as well. Throws io and bad_file
-  // with the sound's path.
-  void load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config, TooLong too_long,
+  // are left out; with TooLong::skip, sounds that are too long are left out as well. A sound that cannot be
+  // read is skipped and counted if data.malformed is "skip"; otherwise, throws io or bad_file with the
+  // sound's path. Throws bad_file if too many rows are skipped (data.max_skipped).
+  void load(SoundRows sounds, const SoundInput& input, const RunConfig& config, TooLong too_long,
             ThreadPool& pool, std::vector<std::string>& notes);
 
   std::size_t size() const { return rows_.size(); }
@@ -82,6 +87,8 @@ class Sounds {
   std::uint64_t fingerprint() const { return fingerprint_; }
   // number of rows that were left out, because they have no samples or are too long
   std::int64_t left_out() const { return left_out_; }
+  // report on the files that contain the rows, with the rows whose sound cannot be read
+  const data::CorpusReport& report() const { return report_; }
 
  private:
   bool open(const std::filesystem::path& folder, std::uint64_t key, std::vector<std::string>& notes);
@@ -91,6 +98,7 @@ class Sounds {
   data::FeatureStore store_;
   std::uint64_t fingerprint_ = 0;
   std::int64_t left_out_ = 0;
+  data::CorpusReport report_;
 };
 
 }  // namespace regard::train

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "base/file.h"
@@ -48,6 +47,7 @@ CtcCharacters::CtcCharacters(std::span<const std::string> texts)
     for (const char32_t point : utf8::code_points(text))
       if (!utf8::is_space(point) && point != U'|') characters.insert(point);
   for (const char32_t point : characters) tokens_.push_back(utf8::encode(std::u32string_view(&point, 1)));
+  index_tokens();
   Json vocabulary = Json::object();
   for (std::size_t i = 0; i < tokens_.size(); ++i) vocabulary[tokens_[i]] = i;
   const Json settings{{"tokenizer_class", "Wav2Vec2CTCTokenizer"},
@@ -72,6 +72,13 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder, const std::stri
   space_ = labels.space, lower_ = labels.lower;
   const auto unknown = std::find(tokens_.begin(), tokens_.end(), labels.unknown);
   unknown_ = unknown == tokens_.end() ? -1 : static_cast<std::int32_t>(unknown - tokens_.begin());
+  index_tokens();
+}
+
+// If several tokens have the same text in lower case, the last one is found.
+void CtcCharacters::index_tokens() {
+  for (std::size_t i = 0; i < tokens_.size(); ++i)
+    ids_[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
 }
 
 SpecialIds CtcCharacters::special() const {
@@ -79,9 +86,6 @@ SpecialIds CtcCharacters::special() const {
 }
 
 std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
-  std::map<std::string, std::int32_t> ids;
-  for (std::size_t i = 0; i < tokens_.size(); ++i)
-    ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
   bool space = false;  // true if a space must be inserted before the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
@@ -89,8 +93,8 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
       space = !labels.empty();
       continue;
     }
-    const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
-    const std::int32_t label = found == ids.end() ? unknown_ : found->second;
+    const auto found = ids_.find(utf8::encode(std::u32string_view(&point, 1)));
+    const std::int32_t label = found == ids_.end() ? unknown_ : found->second;
     // skip the blank, because in some models it is a printable character such as "-"
     if (label < 0 || label == blank_) continue;
     if (space && space_ >= 0) labels.push_back(space_);

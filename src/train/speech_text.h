@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,10 @@ class CtcCharacters : public SpeechText {
   std::vector<std::pair<std::string, std::string>> files() const override { return files_; }
 
  private:
+  void index_tokens();
+
   std::vector<std::string> tokens_;                                  // text of each label, by id
+  std::unordered_map<std::string, std::int32_t> ids_;                // label of each text that encode() finds
   std::set<std::string> specials_{"<pad>", "<s>", "</s>", "<unk>"};  // labels without text
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
   bool lower_ = false;  // true if texts are in lower case and tokens in upper case

@@ -104,6 +104,7 @@ std::map<std::string, std::string> other_files() {
 void write_fixtures(const fs::path& folder) {
   for (const auto& files : {texts_and_runs(), other_files()})
     for (const auto& [name, content] : files) write_file(folder, name, content);
+  fs::create_symlink("nowhere/vectors", folder / "dangling");
 }
 
 const std::vector<Case> kCases = {
@@ -228,6 +229,18 @@ const std::vector<Case> kCases = {
     {"EmptyModel", {"embed", ""}, 2, {"MODEL", "empty"}},
     {"EmptyReport", {"report", ""}, 2, {"RUN", "empty"}},
     {"EmptyOutput", {"tokenizer", "train", "vectors.txt", "-o", ""}, 2, {"--output", "empty"}},
+    {"EmptyPath", {"info", ""}, 2, {"PATH", "empty"}},
+    {"EmptyTokenizer", {"explain", "Bank", "--tokenizer", ""}, 2, {"--tokenizer", "empty"}},
+    {"EmptyVectors", {"explain", "Bank", "--vectors", ""}, 2, {"--vectors", "empty"}},
+    {"EmptyQuery", {"explain", "Bank", "--query", ""}, 2, {"--query", "empty"}},
+    {"EmptySvg", {"explain", "Bank", "--svg", ""}, 2, {"--svg", "empty"}},
+    {"EmptyRun", {"train", ""}, 2, {"RUN", "empty"}},
+    {"EmptyServer", {"generate", "gpt", "--server", ""}, 2, {"--server", "empty"}},
+    {"EmptyWord", {"vectors", "attend", "vectors.txt", "bank", "--word", ""}, 2, {"--word", "empty"}},
+    {"EmptyInput", {"tokenizer", "encode", "-T", "vectors.txt", ""}, 2, {"FILE", "empty"}},
+    {"EmptyTopic", {"help", ""}, 2, {"COMMAND", "empty"}},
+    {"TokenizerTrainFolder", {"tokenizer", "train", "missing.txt", "-o", "nowhere/t.json"}, 4, {"nowhere"}},
+    {"VectorsTrainLink", {"vectors", "train", "missing.txt", "-o", "dangling"}, 4, {"nowhere"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
 };
 

@@ -125,6 +125,27 @@ TEST_F(HfFolder, AT5FolderKnowsItsTasks) {
   EXPECT_NE(wrong.err.find("one of translation_en_to_de, summarization"), std::string::npos) << wrong.err;
 }
 
+// Without generation_config.json, the settings in config.json also apply if a task or --set changes others.
+TEST_F(HfFolder, SettingsInTheConfigApplyWithATask) {
+  copy_model("t5", "t5");
+  testing::write_text_model(root() / "letters", "gpt", 200);
+  fs::copy_file(root() / "letters/tokenizer.json", root() / "t5/tokenizer.json");
+  fs::remove(root() / "t5/generation_config.json");
+  Json config = read_json((root() / "t5/config.json").string());
+  config["forced_bos_token_id"] = 7;
+  config["task_specific_params"] = {{"summarization", {{"num_beams", 2}}}};
+  testing::write_file(root() / "t5", "config.json", config.dump());
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--task", "summarization"}, {"--set", "num_beams=2"}, {}}) {
+    std::vector<std::string> all{"translate", "t5", "--max-new", "4", "--json", "--log-probabilities"};
+    all.insert(all.end(), more.begin(), more.end());
+    if (more.empty()) all.insert(all.end(), {"--prefix", ""});
+    const auto result = run(all, "the dog\n");
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(parse_json(result.out, "out")["hypotheses"][0]["pieces"][0]["id"], 7);
+  }
+}
+
 // Multilingual BART: the first generated token is the one that generation_config.json forces.
 TEST_F(HfFolder, AForcedFirstTokenIsWrittenFirst) {
   copy_model("bart", "bart");

@@ -77,5 +77,27 @@ TEST(OggFiles, WithoutTheirLastPageAreErrors) {
   EXPECT_REGARD_ERROR(data::read_sound(folder / "cut.ogg", kRate, 10.0), ErrorKind::bad_file, "cut.ogg");
 }
 
+// Programs may write long chunks, such as a picture, before the chunk "fmt ". 200,000 bytes are more than one
+// piece of the stream.
+TEST(AdpcmFiles, MayHaveALongChunkBeforeTheFormat) {
+  const std::string whole = read_file(testing::golden("sound/files/tone.wav"));
+  std::vector<float> expected;
+  try {
+    expected = data::read_sound(testing::golden("sound/files/tone.wav"), kRate, 10.0);
+  } catch (const Error&) {
+    GTEST_SKIP() << "built without libsndfile";
+  }
+  const std::uint32_t size = 200000, riff = static_cast<std::uint32_t>(whole.size()) + size;
+  const auto bytes = [](std::uint32_t number) {
+    std::string text;
+    for (int i = 0; i < 4; ++i) text += static_cast<char>(number >> (8 * i) & 0xFF);
+    return text;
+  };
+  testing::TemporaryFolder folder;
+  write_file_atomically(folder / "long.wav", "RIFF" + bytes(riff) + "WAVEJUNK" + bytes(size) +
+                                                 std::string(size, '\0') + whole.substr(12));
+  EXPECT_EQ(data::read_sound(folder / "long.wav", kRate, 10.0), expected);
+}
+
 }  // namespace
 }  // namespace regard::testing

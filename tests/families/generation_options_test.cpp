@@ -87,6 +87,31 @@ infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden,
   return options;
 }
 
+// Without generation_config.json, transformers reads config.json, and its decoder for keys that are missing.
+TEST(GenerationOptions, AreReadFromOldConfigs) {
+  formats::ModelFolder folder;
+  folder.config = {
+      {"bos_token_id", 0},
+      {"force_bos_token_to_be_generated", true},
+      {"max_length", 142},
+      {"num_beams", 4},
+      {"eos_token_id", nullptr},
+      {"decoder",
+       {{"num_beams", 1}, {"eos_token_id", 2}, {"decoder_start_token_id", 3}, {"no_repeat_ngram_size", 5}}}};
+  infer::SearchOptions options = infer::search_options_of(folder);
+  EXPECT_EQ(options.rules.forced_first, 0);
+  EXPECT_EQ(options.max_new, 141);
+  EXPECT_EQ(options.beam, 4);
+  EXPECT_EQ(options.end_tokens, Ids{2});
+  EXPECT_EQ(options.start_token, 3);
+  EXPECT_EQ(options.rules.no_repeat_ngram, 5);
+  folder.generation_config = Json{{"eos_token_id", 9}};
+  options = infer::search_options_of(folder);
+  EXPECT_EQ(options.end_tokens, Ids{9});
+  EXPECT_EQ(options.beam, 1);
+  EXPECT_EQ(options.start_token, 0);
+}
+
 TEST(GenerationOptions, RandomCombinationsGiveWhatTransformersGives) {
   const Json cases = read_json((testing::golden("generation-options.json")).string());
   EXPECT_EQ(cases.size(), 72u);

@@ -199,8 +199,8 @@ class LookedAt {
       out["decoder states"] = last->value.clone();
     }
     if (model_->output() == Output::none) return last;
-    last =
-        model_->kind() == ModelKind::encoder ? model_->head(tape, last, shape) : model_->logits(tape, last);
+    last = model_->kind() == ModelKind::encoder ? model_->head(tape, last, batches.inputs.batch())
+                                                : model_->logits(tape, last);
     out["output"] = last->value.clone();
     return last;
   }

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "models/weights.h"
+#include "ops/parameter.h"
+#include "support/changed_model.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
 
 namespace regard::testing {
 namespace {
@@ -46,6 +50,48 @@ INSTANTIATE_TEST_SUITE_P(Folders, Opened, ::testing::ValuesIn(names()), [](const
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// Return the states of the encoder for three equal tokens, for the folder of a Pegasus model.
+Tensor states_of_equal_tokens(const std::filesystem::path& folder) {
+  const auto model = load_model(formats::ModelFolder::open(folder));
+  inspect::TensorMap inputs;
+  for (const char* name : {"input_ids", "decoder_input_ids"}) {
+    inputs[name] = Tensor::empty({1, 3}, DType::i64);
+    std::fill_n(inputs[name].i64(), 3, 5);
+  }
+  ThreadPool pool(1);
+  inspect::TensorRunOptions options;
+  options.capture = {"encoder_last_hidden_state"};
+  return inspect::run_tensors(*model, pool, inputs, options).at("encoder_last_hidden_state");
+}
+
+// transformers computes the sinusoids of Pegasus and Marian only if the file has no position table.
+TEST(StoredSinusoids, ReplaceTheComputedOnes) {
+  const std::filesystem::path original = testing::golden("hf-open") / "pegasus";
+  const TemporaryFolder folder;
+  copy_changed_model(original, folder / "changed", [](const std::string& name, const Tensor& weight) {
+    if (name.ends_with("embed_positions.weight")) std::fill_n(weight.f32(), weight.elements(), 0.25f);
+  });
+  const Tensor usual = states_of_equal_tokens(original).reshape({3, 16});
+  EXPECT_GT(output_error(usual.slice_rows(0, 1), usual.slice_rows(1, 2)), 10.0);
+  const Tensor states = states_of_equal_tokens(folder / "changed").reshape({3, 16});
+  EXPECT_LE(output_error(states.slice_rows(1, 2), states.slice_rows(0, 1)), 1.0);
+  EXPECT_LE(output_error(states.slice_rows(2, 3), states.slice_rows(0, 1)), 1.0);
+
+  const formats::ModelFolder changed = formats::ModelFolder::open(folder / "changed");
+  const auto model = load_model(changed);
+  model->set_trainable(true);
+  std::size_t tables = 0;
+  for (const Parameter* parameter : model->parameters()) {
+    if (!parameter->name.ends_with("embed_positions.weight")) continue;
+    EXPECT_FALSE(parameter->variable.gradient.defined()) << parameter->name;
+    ++tables;
+  }
+  EXPECT_EQ(tables, 2u);
+  save_model(*model, changed, folder / "saved");
+  const Tensor saved = states_of_equal_tokens(folder / "saved");
+  EXPECT_EQ(std::memcmp(saved.f32(), states.f32(), states.bytes()), 0);
+}
 
 }  // namespace
 }  // namespace regard::testing

@@ -234,6 +234,19 @@ TEST(BeamSearch, KeepsTheHypothesesThatNoTokenCanContinue) {
   EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "exclude every token");
 }
 
+// A log-probability after the rules does not exist if the rules exclude every token.
+TEST(Search, RefusesRulesThatExcludeEveryTokenIfScoresFollowTheRules) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
+  const std::vector<Tokens> prompts{{4, 5}};
+  for (const bool sample : {false, true}) {
+    SearchOptions options;
+    options.max_new = 3, options.sample = sample, options.rules.scores_after_rules = true;
+    for (std::int32_t id = 0; id < model->vocabulary(); ++id) options.rules.suppressed.push_back(id);
+    EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "exclude every token");
+  }
+}
+
 // The tokenizer removes the space before the first word of a text, but not after a prompt.
 TEST(Search, StopsAtAStringThatBeginsWithASpace) {
   ThreadPool pool(1);

@@ -84,16 +84,17 @@ class EachFamily : public ::testing::TestWithParam<std::string> {
     }
     Memory memory;
     std::vector<Tensor> out;
-    Ragged used = shape.view();
+    InputBatch used{ids, shape.view()};
     Var hidden = nullptr;
     if (model_->kind() != ModelKind::decoder) {
-      used = memory.shape = sources.batch().shape;
-      hidden = memory.hidden = model_->encode(tape, sources.batch());
+      used = sources.batch();
+      memory.shape = used.shape;
+      hidden = memory.hidden = model_->encode(tape, used);
       out.push_back(hidden->value.clone());
     }
     if (model_->kind() != ModelKind::encoder) {
-      used = shape.view();
-      hidden = model_->decode(tape, {ids, used}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
+      used = {ids, shape.view()};
+      hidden = model_->decode(tape, used, memory.hidden != nullptr ? &memory : nullptr, nullptr);
       out.push_back(hidden->value.clone());
     }
     if (model_->output() != Output::none) out.push_back(model_->head(tape, hidden, used)->value.clone());

@@ -80,7 +80,7 @@ class MediaStudy : public ::testing::TestWithParam<std::string> {
       const Var hidden = model_->decode(tape, {one.input.target, shape.view()}, &memory, nullptr);
       return static_cast<double>(model_->loss(tape, hidden, one.labels, 0.0f, 1.0f)->value.f32()[0]);
     }
-    const Var logits = model_->head(tape, memory.hidden, memory.shape);
+    const Var logits = model_->head(tape, memory.hidden, sources.batch());
     if (model_->output() == Output::ctc) {
       const std::int32_t ends[] = {0, static_cast<std::int32_t>(one.labels.size())};
       ops::CtcOptions options;

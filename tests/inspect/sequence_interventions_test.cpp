@@ -75,7 +75,7 @@ class SequenceInterventions : public ::testing::TestWithParam<SequenceCase> {
       hidden = model_->decode(tape, {kWritten, shape}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
     }
     std::vector<Tensor> out{hidden->value.clone()};
-    out.push_back((model_->kind() == ModelKind::encoder ? model_->head(tape, hidden, shape)
+    out.push_back((model_->kind() == ModelKind::encoder ? model_->head(tape, hidden, sources.batch())
                                                         : model_->logits(tape, hidden))
                       ->value.clone());
     return out;

@@ -125,7 +125,7 @@ TEST(SequenceModel, ClassifiersAndTaggers) {
             side.buffer.add(std::ssize(texts[i]), i);
           }
           tape.begin({.record = record});
-          Var logits = model->head(tape, model->encode(tape, side.batch()), side.batch().shape);
+          Var logits = model->head(tape, model->encode(tape, side.batch()), side.batch());
           const Tensor value = logits->value.clone();
           std::vector<std::int32_t> labels(static_cast<std::size_t>(logits->value.rows()), 1);
           if (record) tape.backward(ops::cross_entropy(tape, logits, labels, {0.0f, -100, 1.0f}));

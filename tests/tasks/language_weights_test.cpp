@@ -67,7 +67,7 @@ TEST(LanguageWeights, LogitsEqualThoseOfTransformers) {
     buffer.add(input, loaded.model->input_spec().length_of(input), 0);
     const InputBatch batch = buffer.batch();
     Var hidden = loaded.model->encode(tape, batch);
-    const Tensor actual = loaded.model->head(tape, hidden, batch.shape)->value.clone();
+    const Tensor actual = loaded.model->head(tape, hidden, batch)->value.clone();
     const Tensor expected = logits.reshape({2, 39 * 11}).slice_rows(i, i + 1).reshape({39, 11});
     EXPECT_LE(output_error(actual, expected), 1.0) << i;
   }

@@ -151,5 +151,24 @@ std::string json_test_name(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(HuggingFace, TokenizerJson, ::testing::ValuesIn(folders()), json_test_name);
 
+// The ids are those of the Python package tokenizers 0.23.
+TEST(AddedTokenIds, AreCorrectedAsInTheReference) {
+  const auto token = [](int id, const char* content) {
+    return Json{{"id", id}, {"content", content}, {"normalized", false}, {"special", true}};
+  };
+  const auto ids = [](const Json& added) {
+    const Json json{
+        {"added_tokens", added},
+        {"model", {{"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"ab", 2}}}, {"unk_token", "a"}}}};
+    return Tokenizer::from_json(json, "t.json")->encode_ids("b<x><y>a", {.add_special = false});
+  };
+  using Ids = std::vector<std::int32_t>;
+  EXPECT_EQ(ids({token(3, "<x>"), token(4, "<y>")}), (Ids{1, 3, 4, 0}));
+  EXPECT_EQ(ids({token(7, "b"), token(3, "<x>"), token(4, "<y>")}), (Ids{1, 3, 4, 0}));
+  EXPECT_EQ(ids({token(3, "<x>"), token(3, "<y>")}), (Ids{1, 3, 4, 0}));
+  EXPECT_EQ(ids({token(1, "<x>"), token(1, "<y>")}), (Ids{1, 3, 4, 0}));
+  EXPECT_EQ(ids({token(3, "<x>"), token(100, "<y>")}), (Ids{1, 3, 100, 0})) << "gaps are kept";
+}
+
 }  // namespace
 }  // namespace regard::text

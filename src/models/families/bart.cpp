@@ -76,7 +76,12 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
     input.position_rows = config.size("max_position_embeddings") + input.first_position;
   } else {
     input.sinusoids = what.sinusoids;
-    if (what.sinusoids == nn::SinusoidLayout::closed_halves) input.first_position = what.first_position;
+    if (what.sinusoids == nn::SinusoidLayout::closed_halves) {
+      input.first_position = what.first_position;
+    } else {
+      input.stored_sinusoids = prefix + side + ".embed_positions";
+      input.position_rows = config.size("max_position_embeddings");
+    }
   }
   if (what.embedding_norm) input.norm = prefix + side + ".layernorm_embedding";
   input.norm_config = stack.block.norm;
@@ -91,7 +96,7 @@ void add_head(Architecture& all, bool tied) {
   all.head.projection = tied ? input.tokens : "lm_head";
   all.head.out = input.vocabulary;
   all.head.bias = "final_logits_bias", all.head.bias_is_row = true;
-  all.names.constants = {all.head.bias};
+  all.names.constants.push_back(all.head.bias);
   if (tied) all.names.copies.push_back({input.tokens + ".weight", "lm_head.weight"});
 }
 
@@ -108,7 +113,10 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
   if (what.shared_tables)
     for (const char* side : {"encoder", "decoder"})
       all.names.copies.push_back({prefix + "shared.weight", prefix + side + ".embed_tokens.weight"});
-  if (!what.learned_positions) all.names.ignored.push_back(".embed_positions.weight");
+  if (!what.learned_positions)
+    for (const char* side : {"encoder", "decoder"})
+      for (const char* start : {"", "model."})
+        all.names.constants.push_back(std::string(start) + side + ".embed_positions.weight");
   // Files converted from fairseq contain its version numbers (encoder.version, decoder.version).
   all.names.ignored.insert(all.names.ignored.end(), {"encoder.version", "decoder.version"});
   if (has_head) {

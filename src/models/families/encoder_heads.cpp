@@ -37,6 +37,14 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
   return head;
 }
 
+HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding) {
+  HeadConfig head = sequence_classifier(config, {}, "score");
+  head.rows = HeadConfig::Rows::last;
+  head.padding = padding;
+  head.bias.clear();
+  return head;
+}
+
 HeadConfig token_head(const ConfigReader& config, const std::string& kind) {
   HeadConfig head;
   if (kind.ends_with("ForTokenClassification")) {
@@ -106,6 +114,7 @@ void count_positions_over_tokens(const ConfigReader& config, std::int64_t paddin
   InputEmbeddingConfig& input = all.encoder->input;
   if (padding < 0) throw config.wrong("pad_token_id", "a token id, because positions are counted from it");
   input.first_position = padding + 1;
+  input.position_padding = padding;
   all.max_positions = input.position_rows - input.first_position;
   if (all.max_positions < 1)
     throw config.wrong("max_position_embeddings", "more than pad_token_id + 1, the first position");

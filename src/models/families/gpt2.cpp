@@ -87,9 +87,7 @@ Architecture gpt2(const ConfigReader& config) {
     all.head.out = input.vocabulary;
     if (tied) all.names.copies = {{input.tokens + ".weight", "lm_head.weight"}};
   } else if (kind == "GPT2ForSequenceClassification") {
-    all.head = sequence_classifier(config, {}, "score");
-    all.head.rows = HeadConfig::Rows::last;
-    all.head.bias.clear();
+    all.head = last_token_classifier(config, config.padding(input.vocabulary, -1));
   } else {
     all.names.ignored.push_back("lm_head.weight");
   }

@@ -66,9 +66,7 @@ void add_head(const ConfigReader& config, const LlamaLike& what, const std::stri
     all.head.out = input.vocabulary;
     if (tied) all.names.copies = {{input.tokens + ".weight", "lm_head.weight"}};
   } else if (kind == what.name + "ForSequenceClassification") {
-    all.head = sequence_classifier(config, {}, "score");
-    all.head.rows = HeadConfig::Rows::last;
-    all.head.bias.clear();
+    all.head = last_token_classifier(config, input.padding);
   } else {
     all.names.ignored.push_back("lm_head.weight");
   }

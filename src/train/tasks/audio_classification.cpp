@@ -21,7 +21,7 @@ class AudioClassification : public InputClassification {
   SequenceLimit longest_sequence() const override { return {"sound.seconds", 0, ""}; }
   void read() override {
     rows_ = read_sounds(config_);
-    choose_from(rows_.train);
+    choose_from(rows_.train.rows);
   }
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override {
@@ -58,8 +58,8 @@ class AudioClassification : public InputClassification {
   std::int64_t positions(const Tensor& input) const override { return spec_.length_of(input); }
 
  private:
-  void load_part(const char* what, std::vector<SoundRow> rows, const data::CorpusReport& report,
-                 ThreadPool& pool, Sounds& sounds, std::vector<std::int32_t>& labels);
+  void load_part(const char* what, SoundRows rows, ThreadPool& pool, Sounds& sounds,
+                 std::vector<std::int32_t>& labels);
 
   SoundSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   SoundInput input_;
@@ -74,13 +74,12 @@ std::unique_ptr<Network> AudioClassification::load_model(const formats::ModelFol
   return model;
 }
 
-void AudioClassification::load_part(const char* what, std::vector<SoundRow> rows,
-                                    const data::CorpusReport& report, ThreadPool& pool, Sounds& sounds,
+void AudioClassification::load_part(const char* what, SoundRows rows, ThreadPool& pool, Sounds& sounds,
                                     std::vector<std::int32_t>& labels) {
   sounds.load(std::move(rows), input_, config_, TooLong::cut, pool, notes_);
   for (std::size_t i = 0; i < sounds.size(); ++i)
     labels.push_back(label_id(sounds.row(i).text, sounds.row(i).place));
-  std::string note = fmt::format("{}: {} sounds; read {}", what, sounds.size(), report.text());
+  std::string note = fmt::format("{}: {} sounds; read {}", what, sounds.size(), sounds.report().text());
   if (sounds.left_out() > 0) note += fmt::format("; {} without samples skipped", sounds.left_out());
   notes_.push_back(note);
   fingerprint_ = fingerprint_ * 3 + sounds.fingerprint();
@@ -88,9 +87,9 @@ void AudioClassification::load_part(const char* what, std::vector<SoundRow> rows
 
 void AudioClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (config_.model.from.empty()) spec_ = make_model(model_config(tokenizers), "[model]")->input_spec();
-  load_part("training", std::move(rows_.train), rows_.train_report, pool, train_, train_labels_);
+  load_part("training", std::move(rows_.train), pool, train_, train_labels_);
   sources_ = data::SourceCounter(train_.size(), [this](std::size_t i) { return train_.row(i).source; });
-  load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_, valid_labels_);
+  load_part("validation", std::move(rows_.valid), pool, valid_, valid_labels_);
   finish_loading(rows_.duplicates);
 }
 

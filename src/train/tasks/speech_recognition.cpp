@@ -84,14 +84,14 @@ class SpeechRecognition : public Task {
   };
 
   static Var head_output(Network& model, Tape& tape, const Batch& batch) {
-    return model.head(tape, model.encode(tape, batch.target_batch()), batch.target.view());
+    const InputBatch sounds = batch.target_batch();
+    return model.head(tape, model.encode(tape, sounds), sounds);
   }
   Var ctc_loss(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const {
     return ops::ctc_loss(tape, logits, batch.target.view().offsets, batch.labels, batch.source.view().offsets,
                          {.blank = ctc_->blank(), .zero_infinity = true, .factor = options.factor});
   }
-  void load_part(const char* what, std::vector<SoundRow> rows, const data::CorpusReport& report,
-                 ThreadPool& pool, Part& part);
+  void load_part(const char* what, SoundRows rows, ThreadPool& pool, Part& part);
   bool fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const;
   std::vector<std::int32_t> labels_of(const Part& part, std::size_t i, std::uint64_t epoch) const;
   void append(Batch& batch, const Tensor& features, const std::vector<std::int32_t>& labels,
@@ -113,7 +113,7 @@ class SpeechRecognition : public Task {
 void SpeechRecognition::read() {
   rows_ = read_sounds(config_);
   std::vector<std::string> texts;
-  for (const SoundRow& row : rows_.train) texts.push_back(row.text);
+  for (const SoundRow& row : rows_.train.rows) texts.push_back(row.text);
   std::string family = config_.model.family;
   std::optional<formats::ModelFolder> folder;
   if (!config_.model.from.empty()) {
@@ -210,8 +210,7 @@ std::vector<std::int32_t> SpeechRecognition::labels_of(const Part& part, std::si
   return ids;
 }
 
-void SpeechRecognition::load_part(const char* what, std::vector<SoundRow> rows,
-                                  const data::CorpusReport& report, ThreadPool& pool, Part& part) {
+void SpeechRecognition::load_part(const char* what, SoundRows rows, ThreadPool& pool, Part& part) {
   part.sounds.load(std::move(rows), input_, config_, TooLong::skip, pool, notes_);
   for (std::size_t i = 0; i < part.sounds.size(); ++i) {
     std::vector<std::int32_t> labels = text_->encode(part.sounds.row(i).text);
@@ -225,7 +224,8 @@ void SpeechRecognition::load_part(const char* what, std::vector<SoundRow> rows,
     part.examples.push_back(i);
     part.texts.push_back(part.sounds.row(i).text);
   }
-  std::string note = fmt::format("{}: {} sounds; read {}", what, part.examples.size(), report.text());
+  std::string note =
+      fmt::format("{}: {} sounds; read {}", what, part.examples.size(), part.sounds.report().text());
   if (part.sounds.left_out() > 0)
     note += fmt::format("; skipped {} that are empty or too long", part.sounds.left_out());
   if (part.skipped > 0)
@@ -238,8 +238,8 @@ void SpeechRecognition::load_part(const char* what, std::vector<SoundRow> rows,
 
 void SpeechRecognition::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   if (config_.model.from.empty()) spec_ = make_model(model_config(tokenizers), "[model]")->input_spec();
-  load_part("training", std::move(rows_.train), rows_.train_report, pool, train_);
-  load_part("validation", std::move(rows_.valid), rows_.valid_report, pool, valid_);
+  load_part("training", std::move(rows_.train), pool, train_);
+  load_part("validation", std::move(rows_.valid), pool, valid_);
   if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   if (train_.examples.empty()) throw nothing_left(config_, "train");
   if (valid_.examples.empty()) throw nothing_left(config_, "validate");
