@@ -32,11 +32,17 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
         .found("'" + whole + "'")
         .expected("'" + answer + "'");
   std::vector<bool> inside;
-  std::size_t before = 0;
+  std::string before;
+  std::size_t first = 0;  // number of bytes of `whole` that the tokens before this one complete
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::size_t after = tokenizer.decode(std::span(ids).first(i + 1)).size();
-    inside.push_back(after > begin && before < begin + answer.size() && after > before);
-    before = after;
+    std::string text = tokenizer.decode(std::span(ids).first(i + 1));
+    // The decoded text ends with U+FFFD if the tokens end inside a character. Such a token overlaps the first
+    // byte of this character.
+    const std::size_t equal = static_cast<std::size_t>(std::ranges::mismatch(text, whole).in1 - text.begin());
+    const std::size_t end = std::max(first + 1, equal);
+    inside.push_back(text != before && end > begin && first < begin + answer.size());
+    first = std::max(first, equal);
+    before = std::move(text);
   }
   return inside;
 }

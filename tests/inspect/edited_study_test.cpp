@@ -10,6 +10,7 @@
 #include "support/changed_model.h"
 #include "support/namespaces.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
@@ -159,6 +160,20 @@ TEST_F(EditedStudy, PlacesThatAViewCannotChangeAreNamed) {
   StudyRequest lens = request_of("lens", false);
   lens.interventions = direct.interventions;
   EXPECT_EQ(table(model, lens).warnings.size(), 0u);
+}
+
+// A token that ends inside a character is a part of the answer that contains the character.
+TEST(StudyAnswer, CoversAllTokensOfItsCharacters) {
+  const infer::LoadedModel model =
+      infer::LoadedModel::open(golden("convert/gpt2/converted").string(), WeightMode::widened);
+  ThreadPool pool(1);
+  const auto predictions = [&](const std::string& answer) {
+    const auto example = inspect::study_example(model, pool, "the caé cat ran 👍", "", {.answer = answer});
+    return std::ranges::count_if(example.labels, [](std::int32_t label) { return label >= 0; });
+  };
+  EXPECT_EQ(predictions("é"), 2);
+  EXPECT_EQ(predictions("👍"), 4);
+  EXPECT_EQ(predictions("cat"), 1);
 }
 
 // A state file of other interventions must not be used, even if the loss of the whole model is the same.
