@@ -162,6 +162,19 @@ TEST_F(EditedStudy, PlacesThatAViewCannotChangeAreNamed) {
   EXPECT_EQ(table(model, lens).warnings.size(), 0u);
 }
 
+// A decoder has no targets: a tab in its data is part of the text.
+TEST_F(EditedStudy, ADecoderReadsTheWholeLine) {
+  const infer::LoadedModel model = open("gpt");
+  const auto file = write_file(folder_.path(), "tabs.txt", "a fox\tthe dog\n");
+  const auto examples = inspect::read_examples(model, pool_, {.files = {file.string()}});
+  ASSERT_EQ(examples.size(), 1u);
+  EXPECT_EQ(examples[0].text, "a fox\tthe dog");
+  EXPECT_EQ(examples[0].input.target, model.read("a fox\tthe dog").ids);
+  StudyRequest request = request_of("lens", false);
+  request.target = "the dog";
+  EXPECT_REGARD_ERROR(table(model, request), ErrorKind::usage, "target");
+}
+
 // A token that ends inside a character is a part of the answer that contains the character.
 TEST(StudyAnswer, CoversAllTokensOfItsCharacters) {
   const infer::LoadedModel model =
