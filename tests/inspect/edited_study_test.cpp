@@ -162,6 +162,14 @@ TEST_F(EditedStudy, PlacesThatAViewCannotChangeAreNamed) {
   EXPECT_EQ(table(model, lens).warnings.size(), 0u);
 }
 
+// An error in a line of texts= names the file and the line.
+TEST_F(EditedStudy, AnErrorInATextOfAnInterventionIsPlaced) {
+  const auto texts = write_file(folder_.path(), "texts.txt", "a fox\n" + std::string(100, 'a') + "\n");
+  StudyRequest request = request_of("lens", false);
+  request.interventions = {"mean decoder.0.1 texts=" + texts.string()};
+  EXPECT_REGARD_ERROR(table(open("gpt"), request), ErrorKind::invalid_input, texts.string() + ":2");
+}
+
 // A decoder has no targets: a tab in its data is part of the text.
 TEST_F(EditedStudy, ADecoderReadsTheWholeLine) {
   const infer::LoadedModel model = open("gpt");
