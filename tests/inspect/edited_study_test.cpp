@@ -183,6 +183,14 @@ TEST_F(EditedStudy, ADecoderReadsTheWholeLine) {
   EXPECT_REGARD_ERROR(table(model, request), ErrorKind::usage, "target");
 }
 
+TEST_F(EditedStudy, InductionNeedsATextWithTokens) {
+  StudyRequest request = request_of("induction", false);
+  request.text = " ";
+  const auto model =
+      infer::LoadedModel::open(golden("convert/llama/converted").string(), WeightMode::widened);
+  EXPECT_REGARD_ERROR(table(model, request), ErrorKind::invalid_input, "no tokens");
+}
+
 // A token that ends inside a character is a part of the answer that contains the character.
 TEST(StudyAnswer, CoversAllTokensOfItsCharacters) {
   const infer::LoadedModel model =
