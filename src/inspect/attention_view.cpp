@@ -16,6 +16,7 @@ Map head_map(const LayerWeights& layer, std::size_t index) {
   const std::int64_t size = map.rows * map.columns;
   const float* begin = layer.weights.f32() + static_cast<std::int64_t>(index) * size;
   map.weights.assign(begin, begin + size);
+  map.range = layer.range;
   return map;
 }
 

@@ -69,10 +69,12 @@ struct Map {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
   std::string caption;         // title of the map; if empty, title() is used
+  KeyRange range = {};         // the keys to which a query may attend
   std::optional<HeadValues> values = {};
   std::optional<HeadParameters> parameters = {};
   std::optional<HeadSummary> summary = {};  // summary of the map; empty if not computed yet
 
+  bool causal() const { return range.causal || head.kind == Kind::decoder; }
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
   }

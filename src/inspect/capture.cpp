@@ -78,7 +78,8 @@ void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& v
     return;
   }
   const std::set<std::int64_t>& heads = shown_[{at->kind, at->layer}];
-  weights_.push_back({at->kind, at->layer, sequence, {heads.begin(), heads.end()}, value});
+  weights_.push_back(
+      {at->kind, at->layer, sequence, {heads.begin(), heads.end()}, value, ranges_[{at->kind, at->layer}]});
 }
 
 float Capture::head_scale(std::string_view point, std::int64_t head) {
@@ -91,7 +92,6 @@ float Capture::head_scale(std::string_view point, std::int64_t head) {
 }
 
 bool Capture::wants_parameters(std::string_view point) {
-  if (!selection_.values && !selection_.parameters) return false;
   const auto at = attention_point(point);
   return at && selection_.wants(at->kind, at->layer);
 }
@@ -99,6 +99,7 @@ bool Capture::wants_parameters(std::string_view point) {
 void Capture::see_parameters(std::string_view point,
                              const std::shared_ptr<const AttentionParameters>& parameters) {
   const auto at = attention_point(point);
+  ranges_[{at->kind, at->layer}] = {parameters->causal(), parameters->window()};
   if (selection_.values) vectors_[{at->kind, at->layer}].scale = parameters->scale();
   if (selection_.parameters) parameters_[{at->kind, at->layer}] = parameters;
 }

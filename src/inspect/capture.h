@@ -33,6 +33,13 @@ struct Selection {
   bool wants(Kind kind, std::int64_t layer) const;
 };
 
+// The keys to which a query may attend, as in kernels::AttentionSpec. The decoder's self-attention is always
+// causal.
+struct KeyRange {
+  bool causal = false;
+  std::int64_t window = 0;
+};
+
 // The attention weights of one layer and one sequence: a tensor [selected heads, queries, keys].
 struct LayerWeights {
   Kind kind = Kind::encoder;
@@ -40,6 +47,7 @@ struct LayerWeights {
   std::int64_t sequence = 0;
   std::vector<std::int64_t> heads;  // index of each selected head
   Tensor weights;
+  KeyRange range = {};
 };
 
 // The query, key and value vectors of one layer, for a batch of one sequence.
@@ -106,6 +114,7 @@ class Capture : public Probe, public ParametersProbe {
   std::vector<LayerWeights> weights_;
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::pair<Kind, std::int64_t>, std::shared_ptr<const AttentionParameters>> parameters_;
+  std::map<std::pair<Kind, std::int64_t>, KeyRange> ranges_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
   std::set<std::string> points_;  // names of all probe points of the pass except attention weights

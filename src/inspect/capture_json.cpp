@@ -196,7 +196,7 @@ class Writer {
                        {"key", matrix(map.values->key, map.values->size)},
                        {"value", matrix(map.values->value, map.values->value_size)},
                        {"scale", map.values->scale},
-                       {"causal", map.head.kind == Kind::decoder}};
+                       {"causal", map.causal()}};
     if (map.parameters)
       out["parameters"] = {{"query", projection(map.parameters->query)},
                            {"key", projection(map.parameters->key)},

@@ -192,7 +192,8 @@ std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const Pa
 }
 
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
-                                   std::int64_t position, const EditedPass* edits) {
+                                   std::int64_t position, const EditedPass* edits,
+                                   const BetweenPasses& between) {
   std::int64_t tokens = 0;
   const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, edits, tokens);
   constexpr std::int64_t kMost = 64;
@@ -210,6 +211,7 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   std::vector<double> flows;
   for (std::int64_t target = 0; target < tokens; ++target) {
     FlowGraph graph((layers.size() + 1) * static_cast<std::size_t>(tokens));
+    if (between) between();
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
       for (std::int64_t to = 0; to < tokens; ++to)
         for (std::int64_t from = 0; from < tokens; ++from)

@@ -73,7 +73,11 @@ class Summary {
   }
   // Return the number of keys that the query may attend to.
   std::int64_t visible(std::int64_t row) const {
-    return map_.head.kind == Kind::decoder ? row + 1 + map_.columns - map_.rows : map_.columns;
+    const std::int64_t position = row + map_.columns - map_.rows, window = map_.range.window;
+    std::int64_t first = 0, last = map_.causal() ? position : map_.columns - 1;
+    if (window > 0)
+      first = std::max(first, position - window + 1), last = std::min(last, position + window - 1);
+    return last - first + 1;
   }
   double entropy(std::int64_t row) const {
     double bits = 0;

@@ -100,7 +100,9 @@ class Sweep {
   // decoder.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
-    if (head.layer > 0) known.skip(stack, head.layer, values.at(residual_of(stack, head.layer - 1)));
+    // Each layer gets its own output, because some networks also read the outputs of earlier layers.
+    for (std::int64_t layer = 0; layer < head.layer; ++layer)
+      known.skip(stack, layer, values.at(residual_of(stack, layer)));
     const auto skip_attention = [&](Kind kind, std::int64_t layer) {
       const std::string context = attention_name(kind, layer) + ".context";
       const auto found = values.values().find(context);

@@ -58,6 +58,13 @@ const std::vector<ActionRule>& action_rules() {
   return rules;
 }
 
+// The keys that belong to another input, and the keys of which one must name this input.
+const std::map<std::string, std::vector<std::string>>& input_keys() {
+  static const std::map<std::string, std::vector<std::string>> keys{
+      {"target", {"text", "file"}}, {"target_ids", {"ids", "file"}}, {"minus", {"text", "ids", "file"}}};
+  return keys;
+}
+
 const ActionRule& rule_of(Action action) {
   return action_rules()[static_cast<std::size_t>(action)];
 }
@@ -203,6 +210,14 @@ void check_keys(const ActionRule& rule, const Fields& fields, std::string_view t
       error.remedy("Did you mean " + std::string(close) + "?");
     throw error;
   }
+  for (const auto& [key, inputs] : input_keys()) {
+    if (fields.count(key) == 0) continue;
+    if (std::ranges::none_of(inputs, [&](const std::string& input) { return fields.count(input) != 0; }))
+      throw wrong(text, key + "= has no effect without an input to which it belongs")
+          .expected(fmt::format("{}=…", fmt::join(inputs, "=… or ")));
+  }
+  if (fields.count("target") != 0 && fields.count("target_ids") != 0)
+    throw wrong(text, "target= and target_ids= exclude each other");
   if (rule.sources.empty()) return;
   std::size_t given = 0;
   for (const std::string& key : rule.sources) given += fields.count(key);

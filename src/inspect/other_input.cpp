@@ -46,6 +46,8 @@ PassInput OtherInputReader::read_ids(const OtherInput& other) const {
   require_kind(false, "ids=");
   PassInput input;
   (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
+  if (model_.kind() != ModelKind::encoder_decoder && !other.target_ids.empty())
+    throw usage_error("a target needs an encoder-decoder model").remedy("Remove target_ids=");
   if (model_.kind() != ModelKind::encoder_decoder) return input;
   if (other.target_ids.empty())
     throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input")

@@ -4,67 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "inspect/study_pass.h"
-#include "ops/embedding.h"
-#include "ops/tape.h"
+#include "inspect/residual_pass.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
 
 namespace regard::inspect {
 namespace {
-
-void require_next_token(Network& model) {
-  if (model.kind() == ModelKind::encoder || model.output() != Output::next_token)
-    throw usage_error("the model does not predict the next token")
-        .expected("a decoder or an encoder-decoder");
-}
-
-std::int64_t layers_of(const ModelPoints& points) {
-  std::int64_t layers = 0;
-  while (points.features.count(fmt::format("decoder.{}.residual", layers)) != 0) ++layers;
-  return layers;
-}
-
-// Run the decoder with `probe` on `rows` sequences of one token each; return the logits [rows, vocabulary].
-Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& probe) {
-  Arena arena;
-  Tape tape(pool, arena);
-  tape.begin({});
-  RaggedBuffer shape;
-  for (std::int64_t row = 0; row < rows; ++row) shape.add(1, static_cast<std::uint64_t>(row));
-  const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows), 0);
-  // The results do not depend on the encoder's output, so one encoder position per row is sufficient.
-  InputBuffer sources;
-  Memory memory;
-  if (model.kind() == ModelKind::encoder_decoder) {
-    const ModelInput blank = model.input_spec().blank();
-    sources.add(blank, model.input_spec().length_of(blank), 0);
-    memory.shape = shape.view();
-    memory.hidden = ops::select_rows(tape, model.encode(tape, sources.batch()), ids);
-  }
-  tape.probe = &probe;
-  Var hidden = model.decode(tape, {ids, shape.view()}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
-  return model.logits(tape, hidden)->value.clone();
-}
-
-// Return the logits that the model computes from rows of the last layer's residual.
-Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
-  InjectedPass pass;
-  pass.skip("decoder", layers, residual);
-  // A network that does not support skip() computes all layers, so replace its last residual.
-  pass.put(fmt::format("decoder.{}.residual", layers - 1), residual);
-  return run_rows(model, pool, residual.rows(), pass);
-}
-
-struct Softmax {
-  double most = 0, sum = 0;
-  explicit Softmax(const float* row, std::int64_t count) {
-    most = static_cast<double>(*std::max_element(row, row + count));
-    for (std::int64_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(row[i]) - most);
-  }
-  double of(float logit) const { return std::exp(static_cast<double>(logit) - most) / sum; }
-};
 
 double norm_of(const float* row, std::int64_t count) {
   double squares = 0;
@@ -125,8 +72,10 @@ class FrozenNorm {
     PointCapture capture;
     capture.want("decoder.output");
     InjectedPass pass(&capture);
-    pass.skip("decoder", layers_, rows);
-    run_rows(model_, pool_, rows.rows(), pass);
+    skip_layers(pass, layers_, rows);
+    Arena arena;
+    Tape tape(pool_, arena);
+    run_rows(tape, model_, rows.rows(), pass);
     return capture.at("decoder.output");
   }
   double distance(const Tensor& out, std::int64_t row) const {
@@ -176,12 +125,12 @@ struct Components {
   }
 };
 
-// The values of one pass at the probe points, and the output of each head.
+// The values of one pass at the probe points, and the output of each head at one position.
 struct HeadedPass {
   const ModelPoints& points;
   const PointCapture& values;
   const EditedPass* edits;  // interventions of the pass; may be null
-  const std::map<Head, Tensor>& heads;
+  const std::map<Head, std::vector<float>>& heads;
 };
 
 void add_attention(const HeadedPass& pass, Kind kind, std::int64_t layer, std::int64_t position,
@@ -195,8 +144,8 @@ void add_attention(const HeadedPass& pass, Kind kind, std::int64_t layer, std::i
   std::vector<float> bias(output.row(position), output.row(position) + output.columns());
   for (std::int64_t h = 0; h < found->second; ++h) {
     const Head head{kind, layer, h};
-    const float* row = pass.heads.at(head).row(position);
-    components.add(head.text(), head, row, output.columns());
+    const std::vector<float>& row = pass.heads.at(head);
+    components.add(head.text(), head, row.data(), output.columns());
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] -= row[i];
   }
   components.add(point + ".bias", std::nullopt, bias.data(), output.columns());
@@ -210,7 +159,7 @@ void add_attention(const HeadedPass& pass, Kind kind, std::int64_t layer, std::i
 
 // Return the number of layers. Throws usage if a layer has other branches than attention and feed-forward.
 std::int64_t branched_layers(const ModelPoints& points) {
-  const std::int64_t layers = layers_of(points);
+  const std::int64_t layers = decoder_layers(points);
   for (std::int64_t layer = 0; layer < layers; ++layer)
     if (points.features.count(fmt::format("decoder.{}.feed_forward.output", layer)) == 0)
       no_sum_of_branches();
@@ -229,107 +178,38 @@ void require_sum(const Components& components, const float* residual, std::int64
   if (wrong > 1e-3 * std::max(whole, 1.0)) no_sum_of_branches();
 }
 
-}  // namespace
-
-std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const ModelPoints& points,
-                                    const PointCapture& pass) {
-  std::map<Head, Tensor> outputs;
+// Return the output of each head [hidden] after the output projection, without its bias, at one position of
+// the pass. Throws usage for a model that normalises the sum of its heads.
+std::map<Head, std::vector<float>> head_outputs(Network& model, ThreadPool& pool, const ModelPoints& points,
+                                                const PointCapture& pass, std::int64_t position) {
+  std::map<Head, std::vector<float>> outputs;
   for (const auto& [place, count] : points.heads) {
     if (place.first == Kind::encoder) continue;
     const std::string point = attention_name(place.first, place.second);
     const Tensor& context = pass.at(point + ".context");
-    const std::int64_t tokens = context.rows(), size = context.columns() / count;
-    // The rows are inputs of the output projection. Row 1 + h · tokens + t is the context of head h at token
-    // t, with zeros for the other heads. Row 0 is zero; its output, the bias, is subtracted below.
-    Tensor rows = Tensor::zeros({1 + count * tokens, context.columns()});
+    const std::int64_t size = context.columns() / count;
+    // The rows are inputs of the output projection. Row 1 + h is the context of head h, with zeros for the
+    // other heads. Row 0 is zero; its output, the bias, is subtracted below.
+    Tensor rows = Tensor::zeros({1 + count, context.columns()});
     for (std::int64_t h = 0; h < count; ++h)
-      for (std::int64_t t = 0; t < tokens; ++t)
-        std::copy_n(context.row(t) + h * size, size, rows.row(1 + h * tokens + t) + h * size);
+      std::copy_n(context.row(position) + h * size, size, rows.row(1 + h) + h * size);
     PointCapture capture;
     capture.want(point + ".output");
     InjectedPass inject(&capture);
     inject.put(point + ".context", rows);
-    run_rows(model, pool, rows.rows(), inject);
+    Arena arena;
+    Tape tape(pool, arena);
+    run_rows(tape, model, rows.rows(), inject);
     const Tensor& out = capture.at(point + ".output");
     for (std::int64_t h = 0; h < count; ++h) {
-      Tensor& of_head = outputs[{place.first, place.second, h}] = Tensor::empty({tokens, out.columns()});
-      for (std::int64_t t = 0; t < tokens; ++t)
-        for (std::int64_t i = 0; i < out.columns(); ++i)
-          of_head.row(t)[i] = out.row(1 + h * tokens + t)[i] - out.row(0)[i];
+      std::vector<float>& of_head = outputs[{place.first, place.second, h}];
+      for (std::int64_t i = 0; i < out.columns(); ++i) of_head.push_back(out.row(1 + h)[i] - out.row(0)[i]);
     }
   }
   return outputs;
 }
 
-namespace {
-
-[[noreturn]] void no_lens() {
-  throw usage_error("the model's logits are not a function of the last layer's residual alone")
-      .expected("a model whose layers add to one residual, such as a Transformer decoder");
-}
-
-// Throw usage if `edits` change the probe point `point`. `study` is the name of the study for the message.
-void require_unchanged(const EditedPass* edits, const std::string& point, const char* study) {
-  if (edits != nullptr && edits->changes(point))
-    throw usage_error(fmt::format("{} cannot be combined with an intervention on this probe point", study))
-        .found(point)
-        .expected(
-            "an intervention on a head, the output of an attention or feed-forward layer, or the embedding");
-}
-
-// Throw usage if the logits read from the last residual differ from the model's logits.
-void require_close(const float* logits, const float* read, std::int64_t count) {
-  float largest = 1.0f;
-  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));
-  for (std::int64_t i = 0; i < count; ++i)
-    if (std::abs(logits[i] - read[i]) > 1e-3f * largest) no_lens();
-}
-
 }  // namespace
-
-std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
-                                 const EditedPass* edits) {
-  require_next_token(model);
-  require_unchanged(edits, "decoder.output", "a logit lens");
-  const ModelPoints points = ModelPoints::of(model, pool);
-  const std::int64_t layers = layers_of(points), tokens = std::ssize(example.input.target);
-  PointCapture pass;
-  pass.want("decoder.embedding");
-  for (std::int64_t layer = 0; layer < layers; ++layer) pass.want(fmt::format("decoder.{}.residual", layer));
-  const Tensor whole = run_pass(model, pool, example.input, edits, pass);
-  const std::int64_t width = pass.at("decoder.embedding").columns();
-  for (std::int64_t layer = 0; layer < layers; ++layer)
-    if (pass.at(fmt::format("decoder.{}.residual", layer)).columns() != width) no_lens();
-  Tensor rows = Tensor::empty({tokens * (layers + 1), width});
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t layer = -1; layer < layers; ++layer)
-      std::copy_n(
-          (layer < 0 ? pass.at("decoder.embedding") : pass.at(fmt::format("decoder.{}.residual", layer)))
-              .row(t),
-          width, rows.row(t * (layers + 1) + layer + 1));
-  const Tensor logits = logits_of(model, pool, layers, rows);
-  for (std::int64_t t = 0; t < tokens; ++t)
-    require_close(whole.row(t), logits.row(t * (layers + 1) + layers), logits.columns());
-  std::vector<LensCell> cells;
-  for (std::int64_t t = 0; t < tokens; ++t)
-    for (std::int64_t layer = -1; layer < layers; ++layer) {
-      const float* row = logits.row(t * (layers + 1) + layer + 1);
-      const std::int64_t count = logits.columns();
-      const Softmax softmax(row, count);
-      LensCell cell{layer, t, 0, 0, -1, 0, 0};
-      cell.best = static_cast<std::int32_t>(std::max_element(row, row + count) - row);
-      cell.probability = softmax.of(row[cell.best]);
-      cell.wanted = static_cast<std::size_t>(t) < example.labels.size()
-                        ? example.labels[static_cast<std::size_t>(t)]
-                        : kIgnoredLabel;
-      if (cell.wanted >= 0) {
-        cell.wanted_probability = softmax.of(row[cell.wanted]);
-        cell.rank = 1 + std::count_if(row, row + count, [&](float x) { return x > row[cell.wanted]; });
-      }
-      cells.push_back(cell);
-    }
-  return cells;
-}
 
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& measured, const EditedPass* edits) {
@@ -351,7 +231,7 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   PointCapture pass;
   for (const auto& [point, features] : points.features) pass.want(point);
   const Tensor model_logits = run_pass(model, pool, example.input, edits, pass);
-  const std::map<Head, Tensor> heads = head_outputs(model, pool, points, pass);
+  const auto heads = head_outputs(model, pool, points, pass, position);
   Components components;
   const Tensor& residual = pass.at(fmt::format("decoder.{}.residual", layers - 1));
   const std::int64_t width = residual.columns();

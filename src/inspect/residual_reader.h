@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,10 +56,5 @@ struct DirectAttribution {
 // decoder's residual or output.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& answer, const EditedPass* edits = nullptr);
-
-// Return the output of each head after the output projection, without its bias: [tokens, hidden] per head.
-// Throws usage for a model that normalises the sum of its heads.
-std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const ModelPoints& points,
-                                    const PointCapture& pass);
 
 }  // namespace regard::inspect

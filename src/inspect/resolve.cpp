@@ -6,6 +6,7 @@
 
 #include "base/line_reader.h"
 #include "base/nearest.h"
+#include "base/placed.h"
 #include "inspect/ablation.h"
 #include "inspect/intervention_files.h"
 #include "inspect/pass_input.h"
@@ -224,15 +225,15 @@ class Resolver {
       throw usage_error("texts= needs a tokenizer").found(list);
     Sums sums(edits);
     LineReader reader(list);
-    std::string line;
     std::int64_t inputs = 0;
-    while (reader.next(line)) {
+    for (std::string line; reader.next(line);) {
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       const std::size_t tab = model_.kind() == ModelKind::encoder_decoder ? line.find('\t') : line.npos;
       OtherInput input;
       (files ? input.file : input.text) = line.substr(0, tab);
       if (tab != line.npos) input.target = line.substr(tab + 1);
-      sums.add(edits, run(inputs_.read(input, decodes(one)), names_of(edits)));
+      placed({reader.name(), reader.line_number(), -1},
+             [&] { sums.add(edits, run(inputs_.read(input, decodes(one)), names_of(edits))); });
       ++inputs;
     }
     if (inputs == 0)

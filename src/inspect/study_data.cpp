@@ -32,11 +32,17 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
         .found("'" + whole + "'")
         .expected("'" + answer + "'");
   std::vector<bool> inside;
-  std::size_t before = 0;
+  std::string before;
+  std::size_t first = 0;  // number of bytes of `whole` that the tokens before this one complete
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::size_t after = tokenizer.decode(std::span(ids).first(i + 1)).size();
-    inside.push_back(after > begin && before < begin + answer.size() && after > before);
-    before = after;
+    std::string text = tokenizer.decode(std::span(ids).first(i + 1));
+    // The decoded text ends with U+FFFD if the tokens end inside a character. Such a token overlaps the first
+    // byte of this character.
+    const std::size_t equal = static_cast<std::size_t>(std::ranges::mismatch(text, whole).in1 - text.begin());
+    const std::size_t end = std::max(first + 1, equal);
+    inside.push_back(text != before && end > begin && first < begin + answer.size());
+    first = std::max(first, equal);
+    before = std::move(text);
   }
   return inside;
 }
@@ -128,8 +134,9 @@ void require_media(Network& network, const StudyDataOptions& options) {
         .expected("a model that reads texts");
 }
 
-// Call add(text, target, place) for each line of the files until it returns false.
-void read_lines(const data::DataFiles& data,
+// Call add(text, target, place) for each line of the files until it returns false. If `targets` is false, the
+// whole line is the text, and the target is empty.
+void read_lines(const data::DataFiles& data, bool targets,
                 const std::function<bool(const std::string&, const std::string&, const Place&)>& add) {
   if (!data.columns.empty() || data.header || data.highest > 0)
     throw usage_error("columns, header and highest apply only to tables of images and sounds")
@@ -141,7 +148,7 @@ void read_lines(const data::DataFiles& data,
     while (reader.next(line)) {
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
       any = true;
-      const std::size_t tab = line.rfind('\t');
+      const std::size_t tab = targets ? line.rfind('\t') : line.npos;
       if (!add(line.substr(0, tab), tab == line.npos ? "" : line.substr(tab + 1),
                {reader.name(), reader.line_number(), -1}))
         return;
@@ -245,6 +252,8 @@ StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, c
     require_media(*loaded.model, options);
     return media_example(loaded, pool, options.media->file(text), text, target, options);
   }
+  if (loaded.model->kind() == ModelKind::decoder && !target.empty())
+    throw usage_error("the target does not apply to a decoder-only model").remedy("Remove the target");
   StudyExample example;
   example.text = text, example.target = target;
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder;
@@ -265,7 +274,9 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
     }
     return examples;
   }
-  read_lines(data, [&](const std::string& text, const std::string& target, const Place& place) {
+  // a line of a decoder's data is a text, in which a tab is a character like any other
+  const bool targets = loaded.model->kind() != ModelKind::decoder;
+  read_lines(data, targets, [&](const std::string& text, const std::string& target, const Place& place) {
     examples.push_back(placed(place, [&] { return study_example(loaded, pool, text, target, options); }));
     return options.most_examples == 0 || std::ssize(examples) < options.most_examples;
   });
@@ -294,7 +305,7 @@ LabeledInputs read_labeled_inputs(const infer::LoadedModel& loaded, const data::
                             }});
     return all;
   }
-  read_lines(data, [&](const std::string& text, const std::string& label, const Place& place) {
+  read_lines(data, true, [&](const std::string& text, const std::string& label, const Place& place) {
     if (label.empty())
       throw Error(ErrorKind::invalid_input, "the line has no label", place).expected("TEXT<tab>LABEL");
     if (dual != nullptr && data.files[0] == "-" && data::names_image(text, "."))

@@ -57,14 +57,15 @@ const char* input_name(Network& model);
 // Return one example with the given `text` and `target` (see StudyExample). If the model reads images or
 // sounds, `text` is the name of a file. If `target` is empty, an encoder–decoder generates it, and other
 // models get an example without a label. Throws the errors of pass_input() and options.media->file, usage if
-// options.media is needed and null, and invalid_input for a label that the model does not have.
+// options.media is needed and null or if a decoder-only model has a target, and invalid_input for a label
+// that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 
-// Read files of texts ("-" is standard input) with lines TEXT or TEXT<tab>TARGET; blank lines are skipped. If
-// the model reads images or sounds, read a data set with options.media->rows. Throws io, the errors of
-// study_example() with file and line, invalid_input for data without inputs, and usage if data.columns,
-// header or highest are set for texts.
+// Read files of texts ("-" is standard input); blank lines are skipped. A line is TEXT or TEXT<tab>TARGET;
+// for a decoder-only model, the whole line is the text. If the model reads images or sounds, read a data set
+// with options.media->rows. Throws io, the errors of study_example() with file and line, invalid_input for
+// data without inputs, and usage if data.columns, header or highest are set for texts.
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const data::DataFiles& data, const StudyDataOptions& options = {});
 

@@ -52,9 +52,8 @@ ops::CtcOptions ctc_options(const Network& model) {
 
 }  // namespace
 
-void InjectedPass::skip(const std::string& stack, std::int64_t layers, const Tensor& output) {
-  for (std::int64_t layer = 0; layer < layers; ++layer)
-    put(stack + "." + std::to_string(layer) + ".skip", output);
+void InjectedPass::skip(const std::string& stack, std::int64_t layer, const Tensor& output) {
+  put(stack + "." + std::to_string(layer) + ".skip", output);
 }
 
 void InjectedPass::skip_attention(Kind kind, std::int64_t layer, const Tensor& context) {

@@ -23,9 +23,8 @@ class InjectedPass : public ForwardingProbe {
   explicit InjectedPass(Probe* observer = nullptr) : ForwardingProbe(observer) {}
 
   void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
-  // Do not compute the first `layers` layers of the stack ("encoder", "decoder"). Use `output` as their
-  // output.
-  void skip(const std::string& stack, std::int64_t layers, const Tensor& output);
+  // Do not compute this layer of the stack ("encoder", "decoder"). Use `output` as its output.
+  void skip(const std::string& stack, std::int64_t layer, const Tensor& output);
   // Do not compute the attention of a layer. Use `context` as its heads' output.
   void skip_attention(Kind kind, std::int64_t layer, const Tensor& context);
 

@@ -79,7 +79,8 @@ StudyTable RolloutStudy::rollout() const {
 StudyTable RolloutStudy::flow() const {
   const Studied one = studied();
   const std::int64_t position = request_.position >= 0 ? request_.position : one.position;
-  const std::vector<double> flows = attention_flow(one.network, pool_, one.input, position, one.edits.get());
+  const std::vector<double> flows = attention_flow(one.network, pool_, one.input, position, one.edits.get(),
+                                                   between_passes(std::ssize(one.labels)));
   StudyTable table;
   table.study = "flow";
   table.title = fmt::format("Attention flow from position {} to each input {}", position, one.place);

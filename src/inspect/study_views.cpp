@@ -182,7 +182,10 @@ StudyTable Study::induction() {
   InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
   options.between = between_passes(2 * request_.sequences), options.edits = edits_.get();
-  if (!request_.text.empty()) options.choices = distinct_tokens(*loaded_.source, request_.text);
+  if (!request_.text.empty()) {
+    options.choices = distinct_tokens(*loaded_.source, request_.text);
+    if (options.choices.empty()) throw input_error("the text has no tokens").found("'" + request_.text + "'");
+  }
   const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
   table.study = "induction";

@@ -55,6 +55,8 @@ class LayerParameters : public AttentionParameters {
       : config_(config), layers_(layers) {}
 
   float scale() const override { return config_.scale; }
+  bool causal() const override { return config_.causal; }
+  std::int64_t window() const override { return config_.window; }
 
   std::int64_t weights_of_head() const override {
     const std::int64_t keys = config_.cross ? config_.memory_hidden : config_.hidden;

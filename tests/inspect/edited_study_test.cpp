@@ -10,6 +10,7 @@
 #include "support/changed_model.h"
 #include "support/namespaces.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
@@ -159,6 +160,49 @@ TEST_F(EditedStudy, PlacesThatAViewCannotChangeAreNamed) {
   StudyRequest lens = request_of("lens", false);
   lens.interventions = direct.interventions;
   EXPECT_EQ(table(model, lens).warnings.size(), 0u);
+}
+
+// An error in a line of texts= names the file and the line.
+TEST_F(EditedStudy, AnErrorInATextOfAnInterventionIsPlaced) {
+  const auto texts = write_file(folder_.path(), "texts.txt", "a fox\n" + std::string(100, 'a') + "\n");
+  StudyRequest request = request_of("lens", false);
+  request.interventions = {"mean decoder.0.1 texts=" + texts.string()};
+  EXPECT_REGARD_ERROR(table(open("gpt"), request), ErrorKind::invalid_input, texts.string() + ":2");
+}
+
+// A decoder has no targets: a tab in its data is part of the text.
+TEST_F(EditedStudy, ADecoderReadsTheWholeLine) {
+  const infer::LoadedModel model = open("gpt");
+  const auto file = write_file(folder_.path(), "tabs.txt", "a fox\tthe dog\n");
+  const auto examples = inspect::read_examples(model, pool_, {.files = {file.string()}});
+  ASSERT_EQ(examples.size(), 1u);
+  EXPECT_EQ(examples[0].text, "a fox\tthe dog");
+  EXPECT_EQ(examples[0].input.target, model.read("a fox\tthe dog").ids);
+  StudyRequest request = request_of("lens", false);
+  request.target = "the dog";
+  EXPECT_REGARD_ERROR(table(model, request), ErrorKind::usage, "target");
+}
+
+TEST_F(EditedStudy, InductionNeedsATextWithTokens) {
+  StudyRequest request = request_of("induction", false);
+  request.text = " ";
+  const auto model =
+      infer::LoadedModel::open(golden("convert/llama/converted").string(), WeightMode::widened);
+  EXPECT_REGARD_ERROR(table(model, request), ErrorKind::invalid_input, "no tokens");
+}
+
+// A token that ends inside a character is a part of the answer that contains the character.
+TEST(StudyAnswer, CoversAllTokensOfItsCharacters) {
+  const infer::LoadedModel model =
+      infer::LoadedModel::open(golden("convert/gpt2/converted").string(), WeightMode::widened);
+  ThreadPool pool(1);
+  const auto predictions = [&](const std::string& answer) {
+    const auto example = inspect::study_example(model, pool, "the caé cat ran 👍", "", {.answer = answer});
+    return std::ranges::count_if(example.labels, [](std::int32_t label) { return label >= 0; });
+  };
+  EXPECT_EQ(predictions("é"), 2);
+  EXPECT_EQ(predictions("👍"), 4);
+  EXPECT_EQ(predictions("cat"), 1);
 }
 
 // A state file of other interventions must not be used, even if the loss of the whole model is the same.

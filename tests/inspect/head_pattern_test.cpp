@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "inspect/capture_json.h"
+#include "inspect/resolve.h"
+#include "models/weights.h"
+#include "support/hf_folder.h"
 
 namespace regard::inspect {
 namespace {
@@ -49,6 +53,44 @@ TEST(HeadPattern, NamesThePositionThatTakesTheWeight) {
   EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, at(5), 0.0f)), Pattern::spread);
   EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (5 * row + 3) % 12; })),
             Pattern::content);
+}
+
+// Equal weights for all keys that the query may attend to have the maximum entropy.
+TEST(HeadPattern, EqualWeightsOfTheVisibleKeysAreSpread) {
+  for (const bool causal : {false, true})
+    for (const std::int64_t window : {0, 3}) {
+      View view = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 0; });
+      Map& map = view.maps[0];
+      map.range = {causal, window};
+      map.weights.assign(map.weights.size(), 0.0f);
+      for (std::int64_t row = 0; row < 12; ++row) {
+        std::vector<std::size_t> keys;
+        for (std::int64_t key = 0; key < 12; ++key)
+          if ((!causal || key <= row) && (window == 0 || std::abs(row - key) < window))
+            keys.push_back(static_cast<std::size_t>(row * 12 + key));
+        for (const std::size_t key : keys) map.weights[key] = 1.0f / static_cast<float>(keys.size());
+      }
+      EXPECT_NEAR(summarize(view, map).spread, 1.0, 1e-6) << causal << " " << window;
+      map.values.emplace();
+      const auto json = nlohmann::json::parse(to_json(view, Precision::full));
+      EXPECT_EQ(json["attention"][0]["values"]["causal"], causal);
+    }
+}
+
+// A capture contains the window of the model.
+TEST(HeadPattern, TheMaximumEntropyIsThatOfTheWindow) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("mistral").path));
+  const auto edits = resolve(*model, pool, nullptr, {Intervention::parse("uniform 0.0")});
+  Capture capture{Selection()};
+  edits->set_observer(&capture);
+  const std::vector<std::int32_t> ids{5, 9, 7, 3, 8, 4, 6, 2};
+  run_with_probe(*model, pool, {}, ids, edits.get());
+  View view;
+  view.tokens.target.assign(ids.size(), "token");
+  view.maps = maps_of(capture, false);
+  EXPECT_EQ(view.maps[0].range.window, 4);
+  EXPECT_NEAR(summarize(view, view.maps[0]).spread, 1.0, 1e-6);
 }
 
 TEST(HeadPattern, SeesRepeatedWordsAndSpecialTokens) {

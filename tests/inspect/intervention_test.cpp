@@ -73,6 +73,11 @@ TEST(Intervention, WhatIsNotOneIsRefused) {
       {"patch cross.1.0 file=", "is empty"},
       {"patch cross.1.0 file=a.png text=a", "only one"},
       {"mean cross.1.0 files=a texts=b", "only one"},
+      {"mean cross.1.0 texts=a target=b", "target= has no effect"},
+      {"patch cross.1.0 ids=1 target=b", "target= has no effect"},
+      {"patch cross.1.0 text=a target_ids=1", "target_ids= has no effect"},
+      {"patch cross.1.0 file=a target=b target_ids=1", "exclude each other"},
+      {"add decoder.1.residual vector=a#b minus=c", "minus= has no effect"},
       {"patch cross.1.0 text=a positions=1,2,3 from=1,2", "from="},
       {"patch cross.1.0 text=\"a", "not closed"},
       {"{\"do\": \"zero\"", "JSON"},
@@ -140,6 +145,7 @@ TEST(Intervention, AHeadOfTheOnlyKindNeedsNoKind) {
     EXPECT_FALSE(std::equal(brief.f32(), brief.f32() + brief.elements(), other.f32())) << action;
   }
   EXPECT_REGARD_ERROR(with("zero 2.0"), ErrorKind::usage, "layers 0 to 1");
+  EXPECT_REGARD_ERROR(with("patch 1.0 ids=3,9 target_ids=1"), ErrorKind::usage, "needs an encoder-decoder");
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/json.h"
 #include "base/random.h"
+#include "formats/safetensors.h"
 #include "inspect/answer_pass.h"
 #include "inspect/attention_view.h"
 #include "inspect/gradients.h"
@@ -20,6 +22,8 @@
 #include "ops/tape.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "tensor/arena.h"
 
@@ -29,10 +33,11 @@ namespace {
 using inspect::Head;
 using inspect::StudyExample;
 
-class MediaStudy : public ::testing::TestWithParam<std::string> {
- protected:
-  MediaStudy()
-      : model_(load_model(formats::ModelFolder::open(testing::HfFolder(GetParam()).path))), pool_(2) {
+// The model of a folder, with three random inputs and labels.
+class MediaModel {
+ public:
+  explicit MediaModel(const std::filesystem::path& folder)
+      : model_(load_model(formats::ModelFolder::open(folder))), pool_(2) {
     model_->prepare_for_inference(pool_);
     RandomStream stream({5, 0, place_of("media study")});
     for (const std::int64_t length : {4, 2, 5}) {
@@ -94,28 +99,65 @@ class MediaStudy : public ::testing::TestWithParam<std::string> {
     return std::log(sum) - static_cast<double>(row[one.labels[0]]);
   }
 
+  // If this fails, the sweep reuses a value that depends on the head, or counts other predictions.
+  void expect_losses_of_whole_passes() {
+    const inspect::HeadSweep sweep = inspect::sweep_heads(*model_, pool_, examples_);
+    std::int64_t count = 0;
+    for (const StudyExample& one : examples_)
+      count += std::ranges::count_if(one.labels, [](std::int32_t label) { return label != kIgnoredLabel; });
+    EXPECT_EQ(sweep.count, count);
+    ASSERT_GE(sweep.heads.size(), 4u);
+    std::size_t changed = 0;
+    for (const inspect::HeadLoss& one : sweep.heads) {
+      double expected = 0;
+      for (const StudyExample& example : examples_) expected += loss_without(example, one.head);
+      expected /= static_cast<double>(count);
+      EXPECT_NEAR(one.loss, expected, 2e-6 * std::max(1.0, expected)) << one.head.text();
+      changed += one.loss != sweep.loss ? 1 : 0;
+    }
+    EXPECT_GT(changed, sweep.heads.size() / 2);
+  }
+
+ protected:
   std::unique_ptr<Network> model_;
   ThreadPool pool_;
   std::vector<StudyExample> examples_;
 };
 
-// If this fails, the sweep reuses a value that depends on the head, or counts other predictions.
+class MediaStudy : public ::testing::TestWithParam<std::string>, protected MediaModel {
+ protected:
+  MediaStudy() : MediaModel(testing::HfFolder(GetParam()).path) {}
+};
+
 TEST_P(MediaStudy, EveryLossIsThatOfAWholePass) {
-  const inspect::HeadSweep sweep = inspect::sweep_heads(*model_, pool_, examples_);
-  std::int64_t count = 0;
-  for (const StudyExample& one : examples_)
-    count += std::ranges::count_if(one.labels, [](std::int32_t label) { return label != kIgnoredLabel; });
-  EXPECT_EQ(sweep.count, count);
-  ASSERT_GE(sweep.heads.size(), 4u);
-  std::size_t changed = 0;
-  for (const inspect::HeadLoss& one : sweep.heads) {
-    double expected = 0;
-    for (const StudyExample& example : examples_) expected += loss_without(example, one.head);
-    expected /= static_cast<double>(count);
-    EXPECT_NEAR(one.loss, expected, 2e-6 * std::max(1.0, expected)) << one.head.text();
-    changed += one.loss != sweep.loss ? 1 : 0;
+  expect_losses_of_whole_passes();
+}
+
+// Write a copy of a wav2vec 2.0 folder of two layers that has a third layer, equal to the second.
+void write_three_layers(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::copy(from, to);
+  Json config = read_json((from / "config.json").string());
+  config["num_hidden_layers"] = 3;
+  write_file(to, "config.json", config.dump());
+  std::vector<formats::NamedTensor> weights;
+  const auto file = formats::SafetensorsFile::open(from / "model.safetensors");
+  for (const auto& entry : file->entries()) {
+    const std::string& name = entry.name;
+    const Tensor value = file->tensor(name).clone();
+    if (const std::size_t layer = name.find(".layers.1."); layer != name.npos)
+      weights.push_back({std::string(name).replace(layer, 10, ".layers.2."), value});
+    const bool sum = name == "layer_weights";
+    weights.push_back({name, sum ? Tensor::zeros({4}) : value});
+    if (sum) std::copy_n(value.f32(), value.elements(), weights.back().tensor.f32());
   }
-  EXPECT_GT(changed, sweep.heads.size() / 2);
+  formats::write_safetensors(to / "model.safetensors", weights);
+}
+
+// The classifier reads a weighted sum of the outputs of all layers.
+TEST(MediaStudyWeightedSum, EveryLossIsThatOfAWholePass) {
+  const TemporaryFolder folder;
+  write_three_layers(testing::HfFolder("wav2vec2-weighted").path, folder.path());
+  MediaModel(folder.path()).expect_losses_of_whole_passes();
 }
 
 // The sum of gradient × input is the derivative along the line from zeros to the input. This is exact in

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "formats/safetensors.h"
 #include "inspect/gradients.h"
 #include "inspect/head_sweep.h"
@@ -13,8 +15,10 @@
 #include "support/golden.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
+#include "support/resident.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_models.h"
 
 namespace regard::testing {
 namespace {
@@ -191,6 +195,25 @@ TEST_F(TransformerLens, DirectAttributionHasTheSameShares) {
     EXPECT_NEAR(one.share, golden, 2e-4) << one.component;
   }
   EXPECT_NEAR(sum, found.difference, 1e-9);
+}
+
+// Studies of one position need the memory of one pass, also for a long text and a large vocabulary.
+TEST(ResidualReader, NeedsLittleMoreMemoryThanOnePass) {
+  TransformerConfig config = tiny_config("gpt");
+  config.vocabulary = 20000, config.max_positions = 300;
+  const std::unique_ptr<Network> model = make_transformer(config);
+  initialise(*model, 1);
+  ThreadPool pool(1);
+  inspect::StudyExample example;
+  example.input.target = random_tokens({300}, config.vocabulary, 1)[0];
+  inspect::run_pass(*model, pool, example.input, nullptr);
+  const double before = resident_mib("VmHWM");
+  const auto cells = inspect::logit_lens(*model, pool, example);
+  EXPECT_EQ(std::ssize(cells), 300 * (config.layers + 1));
+  const auto found = inspect::direct_attribution(*model, pool, example, {299, 5, 6});
+  EXPECT_EQ(std::ranges::count_if(found.shares, [](const auto& one) { return one.head.has_value(); }),
+            config.layers * config.heads);
+  EXPECT_LT(resident_mib("VmHWM") - before, 80);
 }
 
 TEST(Captum, GradientsOfTheEmbeddingAreTheSame) {

@@ -105,6 +105,12 @@ TEST_F(TokenPaths, FlowIsTheSmallestCut) {
   for (std::size_t target = 0; target < 3; ++target)
     EXPECT_NEAR(flows[target], smallest_cut(layers, 3, target), 1e-6) << target;
   EXPECT_REGARD_ERROR(inspect::attention_flow(*model_, pool_, input, 3), ErrorKind::usage, "position");
+  int calls = 0;
+  const auto stop = [&calls] {
+    if (++calls == 2) throw cancelled_error("the study was stopped");
+  };
+  EXPECT_REGARD_ERROR(inspect::attention_flow(*model_, pool_, input, 2, nullptr, stop), ErrorKind::cancelled,
+                      "stopped");
 }
 
 // The score has the definition of Olsson et al. 2022, computed here from the weights of a pass over the same
