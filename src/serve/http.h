@@ -59,8 +59,9 @@ class HttpExchange {
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
   // Call `callback` once, on the server's thread, when the client disconnects. If the client has already
-  // disconnected, call it immediately.
-  virtual void when_gone(std::function<void()> callback) = 0;
+  // disconnected, call it immediately. The callback is removed when the returned object is destroyed, unless
+  // it has already begun.
+  [[nodiscard]] virtual std::shared_ptr<const void> when_gone(std::function<void()> callback) = 0;
 
   // Values for the log. They may be read at any time.
   virtual int status() const = 0;                // HTTP status of the response; 0 means no response yet

@@ -353,15 +353,8 @@ class Connection::Exchange final : public HttpExchange {
     const std::lock_guard lock(delivery_->guard);
     return delivery_->gone;
   }
-  void when_gone(std::function<void()> callback) override {
-    {
-      const std::lock_guard lock(delivery_->guard);
-      if (!delivery_->gone) {
-        delivery_->when_gone.push_back(std::move(callback));
-        return;
-      }
-    }
-    callback();
+  std::shared_ptr<const void> when_gone(std::function<void()> callback) override {
+    return delivery_->call_when_gone(std::move(callback));
   }
   int status() const override { return delivery_->status; }
   std::uint64_t bytes_sent() const override { return delivery_->bytes; }

@@ -14,6 +14,7 @@
 #include "serve/file_store.h"
 #include "serve/form.h"
 #include "serve/handler_threads.h"
+#include "serve/http_delivery.h"
 #include "serve/http_text.h"
 #include "serve/json_schema.h"
 #include "serve/outgoing_bytes.h"
@@ -56,6 +57,21 @@ TEST(HandlerThreads, GiveClientsTurns) {
     while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
+}
+
+// A request may have half a million generations, each with a callback, so a callback must not outlive its
+// generation.
+TEST(Delivery, RemovesACallbackThatIsNoLongerNeeded) {
+  const auto delivery = std::make_shared<Delivery>();
+  int calls = 0;
+  auto removed = delivery->call_when_gone([&] { calls += 100; });
+  const auto kept = delivery->call_when_gone([&] { ++calls; });
+  removed.reset();
+  EXPECT_EQ(delivery->when_gone.size(), 1u);
+  delivery->leave();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(delivery->call_when_gone([&] { ++calls; }), nullptr);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(Batcher, JoinsCallsAndIsolatesErrors) {
