@@ -30,6 +30,16 @@ struct Delivery : std::enable_shared_from_this<Delivery> {
     const std::lock_guard lock(guard);
     unsent += count;
   }
+  // Set the status of the response, unless the client has disconnected. Returns false if it has.
+  bool begin(int of_response) {
+    const std::lock_guard lock(guard);
+    if (!gone) status = of_response;
+    return !gone;
+  }
+  bool is_gone() {
+    const std::lock_guard lock(guard);
+    return gone;
+  }
   // See HttpExchange::when_gone.
   std::shared_ptr<const void> call_when_gone(std::function<void()> callback) {
     {

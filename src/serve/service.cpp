@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kHeavyThreads = 4;
 // minimum time that a client has to receive a response, even after the deadline
 constexpr std::chrono::seconds kReceived{60};
+constexpr int kDisconnected = 499;  // status in the log: the client disconnected before the response
 constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // maximum total bytes in the FileStore
 
 void check(const ServeOptions& options) {
@@ -137,6 +138,7 @@ void Service::close() {
   draining_ = true;
   if (loader_.joinable()) loader_.join();
   // Close the connections first. This cancels their requests, so that the handlers end.
+  closing_ = true;
   if (server_) server_->close();
   threads_.reset();
   heavy_.reset();
@@ -171,6 +173,10 @@ HttpResponse Service::refuse(const HttpRequest& request, int status, const std::
                         .body = json_text(error_body(Protocol::regard, HttpError(status, message)))};
   count_unrouted(request, status, request.method == "HEAD" ? 0 : response.body.size());
   return response;
+}
+
+void Service::abandoned(const HttpRequest& request) {
+  count_unrouted(request, kDisconnected, 0);
 }
 
 void Service::count_unrouted(const HttpRequest& request, int status, std::uint64_t bytes) {
@@ -335,7 +341,8 @@ void Service::count(const Task& task) {
   // A response to HEAD has no body, so a disconnected client may have received it.
   const bool unanswered = exchange.status() == 0 ||
                           (exchange.gone() && exchange.bytes_sent() == 0 && call.request.method != "HEAD");
-  const int status = unanswered ? 499 : exchange.status();
+  // Before the server closes all connections, a connection without a response was closed by its client.
+  const int status = !unanswered ? exchange.status() : closing_ ? 503 : kDisconnected;
   metrics_.count_request(call.route.path, status, task.watch.seconds());
   log_.write({.client = call.request.client,
               .method = call.request.method,

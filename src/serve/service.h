@@ -48,6 +48,7 @@ class Service : private HttpHandler {
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) override;
   HttpResponse refuse(const HttpRequest& request, int status, const std::string& message) override;
+  void abandoned(const HttpRequest& request) override;
 
   // Return the route, or null if there is none. Appends the methods of the path to `allowed`.
   const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) const;
@@ -74,6 +75,7 @@ class Service : private HttpHandler {
   FileStore files_;
   std::vector<Route> routes_;
   std::atomic<bool> draining_{false};
+  std::atomic<bool> closing_{false};  // true after the server has begun to close all connections
   Services services_;
   mutable std::mutex loading_guard_;
   std::exception_ptr loading_error_;

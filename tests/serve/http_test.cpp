@@ -295,6 +295,32 @@ TEST(HttpLog, ContainsRefusedRequestsAndPreflights) {
   }
 }
 
+// Status 499 means that the client disconnected before the response, while it sent the body or later.
+TEST(HttpLog, ContainsRequestsOfClientsThatLeft) {
+  const TemporaryFolder folder;
+  serve::ServeOptions options = serve_options();
+  options.access_log = (folder / "log").string();
+  TestServer server(options, {"gpt"});
+  const Json body{{"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
+  const std::string whole = request_text("POST", "/v1/completions", body.dump());
+  std::size_t count = 0;
+  for (const std::string& bytes : {whole.substr(0, whole.size() - 1), whole}) {
+    RawClient client(server.port());
+    client.send(bytes);
+    if (bytes == whole) {
+      EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 1; }));
+    }
+    client.reset();
+    ++count;
+    const auto log = [&] { return lines_of(read_file((folder / "log").string())); };
+    ASSERT_TRUE(becomes([&] { return log().size() == count; }));
+    const Json line = Json::parse(log().back());
+    EXPECT_EQ(line.at("status"), 499);
+    EXPECT_EQ(line.at("path"), "/v1/completions");
+    EXPECT_EQ(line.at("bytes"), 0);
+  }
+}
+
 TEST(HttpKeys, AreNeededOffLoopbackAndCompared) {
   serve::ServeOptions options = serve_options();
   options.host = "0.0.0.0";
