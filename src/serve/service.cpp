@@ -267,6 +267,7 @@ struct Service::Task {
   std::shared_ptr<HttpRequest> request;
   Call call;
   Stopwatch watch;
+  std::shared_ptr<const void> ends_if_waiting;  // the callback of HttpExchange::when_gone
 };
 
 void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
@@ -281,9 +282,20 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   }
   // `client` is empty if the API key is in the body. The body has not been read yet, so the address
   // identifies the client.
-  if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
+  task->ends_if_waiting = exchange->when_gone([this, weak = std::weak_ptr(task)] {
+    if (const auto waiting = weak.lock()) end_if_waiting(*waiting);
+  });
+  if (threads_->submit(
+          client.empty() ? request->client : client, [this, task] { begin(task); }, task.get()))
+    return;
   --metrics_.in_progress;
   refuse_busy();
+}
+
+void Service::end_if_waiting(const Task& task) {
+  // The next step of the task finds that the client has disconnected, and ends the request.
+  threads_->run_if_waiting(&task);
+  heavy_->run_if_waiting(&task);
 }
 
 void Service::refuse_busy() {
@@ -308,8 +320,12 @@ void Service::begin(const std::shared_ptr<Task>& task) {
       call.body[std::string(parameter)] =
           call.request.path.substr(std::string_view(call.route.path).find('{'));
     if (call.route.heavy || has_interventions(call.body)) {
-      if (heavy_->submit(call.waiting.client, [this, task] { finish(*task); })) return;
-      refuse_busy();
+      if (!heavy_->submit(
+              call.waiting.client, [this, task] { finish(*task); }, task.get()))
+        refuse_busy();
+      // the client may have disconnected before the task was in the queue
+      if (call.exchange->gone()) end_if_waiting(*task);
+      return;
     }
   } catch (...) {
     send_error(*call.exchange, call.route.protocol, caught_http_error());

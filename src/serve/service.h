@@ -60,6 +60,8 @@ class Service : private HttpHandler {
                 const std::shared_ptr<HttpExchange>& exchange, const std::string& client);
   [[noreturn]] void refuse_busy();  // throw HttpError 429: too many requests
   void begin(const std::shared_ptr<Task>& task);
+  // If the task waits for a thread, end it now. Call it only after the client has disconnected.
+  void end_if_waiting(const Task& task);
   void finish(Task& task);
   void count(const Task& task);
   // Count and log a request that no route processes.

@@ -59,6 +59,28 @@ TEST(HandlerThreads, GiveClientsTurns) {
   EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
 }
 
+TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
+  std::promise<void> go, begun;
+  int ran = 0;
+  const int first = 0, second = 0;
+  {
+    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
+    ASSERT_TRUE(threads.submit(
+        "a", [&] { begun.set_value(), go.get_future().wait(); }, &first));
+    begun.get_future().wait();
+    ASSERT_TRUE(threads.submit(
+        "a", [&] { ++ran; }, &second));
+    threads.run_if_waiting(&first);  // it already runs
+    EXPECT_EQ(threads.waiting(), 1u);
+    threads.run_if_waiting(&second);
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(threads.waiting(), 0u);
+    EXPECT_TRUE(threads.submit("a", [] {}));  // the place in the queue is free
+    go.set_value();
+  }
+  EXPECT_EQ(ran, 1);
+}
+
 // A request may have half a million generations, each with a callback, so a callback must not outlive its
 // generation.
 TEST(Delivery, RemovesACallbackThatIsNoLongerNeeded) {
