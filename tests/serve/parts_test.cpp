@@ -356,6 +356,10 @@ TEST(Html, KeepsMarkup) {
   EXPECT_EQ(html_parts("<p a=it's>b<!DOCTYPE \">c"),
             (std::vector<std::string>{"<p a=it's>", "b", "<!DOCTYPE \">", "c"}));
   EXPECT_EQ(html_parts("<p a='>b"), (std::vector<std::string>{"<p a='>b"}));
+  EXPECT_EQ(html_parts(" <p> <b>\n</b>c </p>\t"),
+            (std::vector<std::string>{" <p> <b>\n</b>", "c ", "</p>\t"}));
+  EXPECT_EQ(html_parts("a<p> b", 2).size(), 4u);
+  EXPECT_THROW(html_parts("a<p>b<p>c", 2), HttpError);
   EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
   EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
 }
