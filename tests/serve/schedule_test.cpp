@@ -212,6 +212,18 @@ TEST(Schedule, ReloadsWithoutLosingRequests) {
   EXPECT_EQ(error, "");
 }
 
+// Files may be added to the folder of a served model, for example before SIGHUP. The server uses the
+// abilities that the model had when it was loaded.
+TEST(Schedule, AbilitiesDoNotChangeUntilAReload) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(TestServer::folder("fill"), folder / "fill");
+  serve::ServeOptions options = serve_options();
+  options.folders = {{"changing", folder / "fill"}};
+  TestServer server(options, {"gpt"});
+  write_file(folder / "fill", "modules.json", "[]");
+  EXPECT_EQ(server.post("/embed", {{"model", "changing"}, {"inputs", "a"}}).status, 400);
+}
+
 TEST(Schedule, IsNotHealthyWhileItLoadsAndReportsABadFolder) {
   serve::ServeOptions options = serve_options();
   options.folders = {{"none", "/no/such/folder"}};
