@@ -96,6 +96,7 @@ Service::Service(ServeOptions options, ThreadPool& pool)
       const std::lock_guard lock(loading_guard_);
       loading_error_ = std::current_exception();
     }
+    loading_ = false;
   });
 }
 
@@ -110,6 +111,7 @@ void Service::check_loading() const {
 
 void Service::reload(std::function<void(const std::string& error)> reloaded) {
   if (loader_.joinable()) loader_.join();
+  loading_ = true;
   loader_ = std::thread([this, reloaded = std::move(reloaded)] {
     std::string error;
     try {
@@ -119,6 +121,7 @@ void Service::reload(std::function<void(const std::string& error)> reloaded) {
       error = caught_error().what();
     }
     if (reloaded) reloaded(error);
+    loading_ = false;
   });
 }
 

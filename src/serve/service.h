@@ -32,6 +32,7 @@ class Service : private HttpHandler {
   bool ready() const { return models_.ready(); }
   // If the models could not be loaded at startup, throw the error.
   void check_loading() const;
+  bool loading() const { return loading_; }  // true while the models are loaded, at startup or by reload()
   // Wait for any load in progress, then start a thread that reopens the log and loads the folders again while
   // the old models process requests. At the end, the thread calls `reloaded` with "" or an error message.
   void reload(std::function<void(const std::string& error)> reloaded);
@@ -82,6 +83,7 @@ class Service : private HttpHandler {
   mutable std::mutex loading_guard_;
   std::exception_ptr loading_error_;
   std::thread loader_;
+  std::atomic<bool> loading_{true};
   std::unique_ptr<HandlerThreads> threads_, heavy_;
   std::unique_ptr<HttpServer> server_;
 };

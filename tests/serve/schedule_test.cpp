@@ -212,6 +212,21 @@ TEST(Schedule, ReloadsWithoutLosingRequests) {
   EXPECT_EQ(error, "");
 }
 
+// reload() blocks while the models are loaded. The program calls it only if loading() is false, because it
+// must still react to stop signals.
+TEST(Schedule, SaysWhetherTheModelsAreLoading) {
+  TestServer server(serve_options(), {"gpt"});
+  serve::Service& service = server.service();
+  EXPECT_TRUE(becomes([&] { return !service.loading(); }));
+  std::atomic<bool> end{false};
+  service.reload([&](const std::string&) {
+    while (!end) std::this_thread::yield();
+  });
+  EXPECT_TRUE(service.loading());
+  end = true;
+  EXPECT_TRUE(becomes([&] { return !service.loading(); }));
+}
+
 // Files may be added to the folder of a served model, for example before SIGHUP. The server uses the
 // abilities that the model had when it was loaded.
 TEST(Schedule, AbilitiesDoNotChangeUntilAReload) {
