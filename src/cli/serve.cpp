@@ -133,7 +133,8 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
   serve::Service service(options, globals.pool());
   bool announced = false, reload = false;
   while (true) {
-    const timespec wait{announced ? 60 : 0, announced ? 0 : 20'000'000};
+    const bool idle = announced && !reload;  // wait only for signals
+    const timespec wait{idle ? 60 : 0, idle ? 0 : 20'000'000};
     const int signal = sigtimedwait(&signals, nullptr, &wait);
     service.check_loading();
     if (!announced && service.ready()) {
@@ -142,9 +143,10 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
       if (!globals.quiet) announce(service, options);
     }
     if (signal == SIGINT || signal == SIGTERM) break;
-    if (signal < 0 && announced) return_freed_memory();
+    if (signal < 0 && idle) return_freed_memory();
     if (signal == SIGHUP) reload = true;
-    if (!announced || !std::exchange(reload, false)) continue;
+    // While the models are loaded, reload() would block, and a stop signal would have no effect.
+    if (!announced || service.loading() || !std::exchange(reload, false)) continue;
     service.reload([quiet = globals.quiet](const std::string& error) {
       if (!error.empty())
         print_message("regard: the models could not be reloaded: {}\n", error);

@@ -40,9 +40,10 @@ void AccessLog::reopen() {
   std::FILE* next = file_ == "-" ? stderr : std::fopen(file_.c_str(), "ae");
   if (next == nullptr)
     throw Error(ErrorKind::io, std::string("cannot open the access log: ") + std::strerror(errno), {file_});
+  std::setvbuf(next, nullptr, _IONBF, 0);
   const std::lock_guard lock(guard_);
   if (stream_ != nullptr && stream_ != stderr) std::fclose(stream_);
-  stream_ = next;
+  stream_ = next, cut_ = false;
 }
 
 void AccessLog::write(const AccessEntry& entry) {
@@ -57,10 +58,11 @@ void AccessLog::write(const AccessEntry& entry) {
                   {"model", entry.model},
                   {"prompt_tokens", entry.prompt_tokens},
                   {"completion_tokens", entry.completion_tokens}};
-  const std::string line = json_text(json) + "\n";
+  std::string line = json_text(json) + "\n";
   const std::lock_guard lock(guard_);
-  std::fwrite(line.data(), 1, line.size(), stream_);
-  std::fflush(stream_);
+  if (cut_) line.insert(0, "\n");
+  const std::size_t written = std::fwrite(line.data(), 1, line.size(), stream_);
+  if (written > 0) cut_ = written < line.size();
 }
 
 }  // namespace regard::serve

@@ -16,7 +16,8 @@ struct AccessEntry {
   double seconds = 0.0;
 };
 
-// Thread-safe writer of log lines. A line that cannot be written is dropped.
+// Thread-safe writer of log lines. A line that cannot be written is dropped. If a part of it was written, for
+// example because the disk is full, the next line still begins on a line of its own.
 class AccessLog {
  public:
   // Append to `file`. "-" means standard error; an empty name disables the log. Throws io.
@@ -31,7 +32,8 @@ class AccessLog {
  private:
   std::string file_;
   std::mutex guard_;
-  std::FILE* stream_ = nullptr;
+  std::FILE* stream_ = nullptr;  // unbuffered, so that the number of written bytes is known
+  bool cut_ = false;             // true if the last line in the file is incomplete
 };
 
 }  // namespace regard::serve

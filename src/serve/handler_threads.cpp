@@ -28,7 +28,7 @@ bool HandlerThreads::start_thread() {
   return true;
 }
 
-bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
+bool HandlerThreads::submit(const std::string& client, std::function<void()> task, const void* key) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
   // A task starts at once if may_run() is true (see begin_tasks()), so the limits of the queue apply only to
@@ -36,9 +36,22 @@ bool HandlerThreads::submit(const std::string& client, std::function<void()> tas
   if (!may_run(client) && (tasks_.size() >= limits_.queue || tasks_.size(client) >= limits_.queue_of_each))
     return false;
   if (threads_.empty() && !start_thread()) return false;
-  tasks_.push(client, std::move(task));
+  tasks_.push(client, {std::move(task), key});
   begin_tasks();
   return true;
+}
+
+void HandlerThreads::run_if_waiting(const void* key) {
+  std::function<void()> run;
+  {
+    const std::lock_guard lock(guard_);
+    tasks_.remove_if([&](const Task& task) {
+      if (task.key != key) return false;
+      run = task.run;
+      return true;
+    });
+  }
+  if (run) run();
 }
 
 // Start the waiting tasks for which may_run() is true, in the order of the fair queue.
@@ -66,8 +79,8 @@ void HandlerThreads::run() {
     begun_.pop_front();
     --idle_;
     lock.unlock();
-    one.task();
-    one.task = nullptr;
+    one.task.run();
+    one.task.run = nullptr;
     lock.lock();
     ++idle_;
     running_.give_back(one.client);

@@ -35,14 +35,21 @@ class HandlerThreads {
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
   // Add a task, which must not throw; clients are served in turn. Returns false if the queue is full, the
-  // client's share of the queue is full, no thread can be started, or this object is being destroyed.
-  bool submit(const std::string& client, std::function<void()> task);
+  // client's share of the queue is full, no thread can be started, or this object is being destroyed. `key`
+  // identifies the task for run_if_waiting().
+  bool submit(const std::string& client, std::function<void()> task, const void* key = nullptr);
+  // If the task with this key is still waiting, remove it from the queue and run it on the calling thread.
+  void run_if_waiting(const void* key);
   std::size_t waiting() const;
 
  private:
+  struct Task {
+    std::function<void()> run;
+    const void* key = nullptr;
+  };
   struct Begun {
     std::string client;
-    std::function<void()> task;
+    Task task;
   };
   bool may_run(const std::string& client) const { return running_.allows(client) && running_.has_free(); }
   void begin_tasks();
@@ -52,7 +59,7 @@ class HandlerThreads {
   Limits limits_;
   mutable std::mutex guard_;
   std::condition_variable changed_;
-  FairQueue<std::function<void()>> tasks_;
+  FairQueue<Task> tasks_;
   std::deque<Begun> begun_;  // tasks that count as running but have no thread yet
   Share running_;            // numbers of running tasks by client, including the tasks in begun_
   std::size_t idle_ = 0;     // threads without a task, including threads that are starting

@@ -59,11 +59,13 @@ class HttpExchange {
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
   // Call `callback` once, on the server's thread, when the client disconnects. If the client has already
-  // disconnected, call it immediately.
-  virtual void when_gone(std::function<void()> callback) = 0;
+  // disconnected, call it immediately. The callback is removed when the returned object is destroyed, unless
+  // it has already begun.
+  [[nodiscard]] virtual std::shared_ptr<const void> when_gone(std::function<void()> callback) = 0;
 
   // Values for the log. They may be read at any time.
-  virtual int status() const = 0;                // HTTP status of the response; 0 means no response yet
+  // HTTP status of the response; 0 if there is none yet, or if the client disconnected before it
+  virtual int status() const = 0;
   virtual std::uint64_t bytes_sent() const = 0;  // bytes of the body passed to send() and write(); 0 for HEAD
 };
 
@@ -78,6 +80,8 @@ class HttpHandler {
   // Return the response to a request that the server refuses while reading it. Such a request is malformed,
   // too large or too slow. `request` contains the client and the parts that could be read.
   virtual HttpResponse refuse(const HttpRequest& request, int status, const std::string& message) = 0;
+  // Called for a request whose client disconnected after its header and before the end of its body.
+  virtual void abandoned(const HttpRequest& request) = 0;
 };
 
 }  // namespace regard::serve

@@ -157,7 +157,7 @@ class Connection : public OpenConnection {
         stream_.expires_after(core_->limits.send);
         return net::async_write(stream_, net::buffer(go_on),
                                 [self = self()](const ErrorCode& error, std::size_t) {
-                                  if (error) return self->close();
+                                  if (error) return self->abandon();
                                   self->read_rest();
                                 });
       }
@@ -177,13 +177,19 @@ class Connection : public OpenConnection {
     if (error && error != http::error::end_of_stream && error != http::error::partial_message &&
         error.category() == make_error_code(http::error::bad_method).category())
       return refuse(400, "the body is not valid HTTP/1.1: " + error.message());
-    if (error) return close();
+    if (error) return abandon();
     request_->body = std::move(parser_->get().body());
     early_ = buffer_.size() > 0;
     deliver();
   }
 
   void deliver();
+
+  // Close the connection, whose client has disconnected before the end of its request.
+  void abandon() {
+    if (!closed_) core_->handler.abandoned(*request_);
+    close();
+  }
 
   // Detect that the client closes the connection while its request is processed. If bytes of a further
   // (pipelined) request arrive, close the connection after this response.
@@ -302,8 +308,8 @@ class Connection::Exchange final : public HttpExchange {
 
   void send(HttpResponse response) override {
     response.fields.insert(response.fields.end(), fields_.begin(), fields_.end());
-    delivery_->status = response.status;
     complete_ = true;
+    if (!delivery_->begin(response.status)) return;
     if (!head_only_) {
       delivery_->bytes = response.body.size();
       delivery_->add(response.body.size());
@@ -317,7 +323,7 @@ class Connection::Exchange final : public HttpExchange {
 
   void begin(HttpResponse head) override {
     head.fields.insert(head.fields.end(), fields_.begin(), fields_.end());
-    delivery_->status = head.status;
+    if (!delivery_->begin(head.status)) return;
     post([head = std::move(head), http10 = http10_](Connection& connection) {
       if (http10) connection.close_after_response();
       connection.enqueue(
@@ -349,19 +355,9 @@ class Connection::Exchange final : public HttpExchange {
     post([](Connection& connection) { connection.close(); });
   }
 
-  bool gone() const override {
-    const std::lock_guard lock(delivery_->guard);
-    return delivery_->gone;
-  }
-  void when_gone(std::function<void()> callback) override {
-    {
-      const std::lock_guard lock(delivery_->guard);
-      if (!delivery_->gone) {
-        delivery_->when_gone.push_back(std::move(callback));
-        return;
-      }
-    }
-    callback();
+  bool gone() const override { return delivery_->is_gone(); }
+  std::shared_ptr<const void> when_gone(std::function<void()> callback) override {
+    return delivery_->call_when_gone(std::move(callback));
   }
   int status() const override { return delivery_->status; }
   std::uint64_t bytes_sent() const override { return delivery_->bytes; }

@@ -8,23 +8,54 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 namespace regard::serve {
 
-struct Delivery {
+// The object must be owned by a std::shared_ptr.
+struct Delivery : std::enable_shared_from_this<Delivery> {
   std::mutex guard;
   std::condition_variable changed;
   std::size_t unsent = 0;  // bytes passed to send() or write() that the system has not accepted yet
   bool gone = false;
-  std::vector<std::function<void()>> when_gone;
+  std::map<std::uint64_t, std::function<void()>> when_gone;  // by a number that counts the calls
+  std::uint64_t next_callback = 0;
   std::atomic<int> status{0};
   std::atomic<std::uint64_t> bytes{0};
 
   void add(std::size_t count) {
     const std::lock_guard lock(guard);
     unsent += count;
+  }
+  // Set the status of the response, unless the client has disconnected. Returns false if it has.
+  bool begin(int of_response) {
+    const std::lock_guard lock(guard);
+    if (!gone) status = of_response;
+    return !gone;
+  }
+  bool is_gone() {
+    const std::lock_guard lock(guard);
+    return gone;
+  }
+  // See HttpExchange::when_gone.
+  std::shared_ptr<const void> call_when_gone(std::function<void()> callback) {
+    {
+      const std::lock_guard lock(guard);
+      if (!gone) {
+        const std::uint64_t id = next_callback++;
+        when_gone.emplace(id, std::move(callback));
+        return {this, [self = shared_from_this(), id](const void*) { self->forget(id); }};
+      }
+    }
+    callback();
+    return nullptr;
+  }
+  void forget(std::uint64_t id) {
+    const std::lock_guard lock(guard);
+    when_gone.erase(id);
   }
   // Wait until fewer than `most` bytes are unsent, then add `count`. Return false if the client has
   // disconnected.
@@ -46,7 +77,7 @@ struct Delivery {
     changed.notify_all();
   }
   void leave() {
-    std::vector<std::function<void()>> callbacks;
+    std::map<std::uint64_t, std::function<void()>> callbacks;
     {
       const std::lock_guard lock(guard);
       if (gone) return;
@@ -54,7 +85,7 @@ struct Delivery {
       callbacks.swap(when_gone);
       changed.notify_all();
     }
-    for (const auto& callback : callbacks) callback();
+    for (const auto& [id, callback] : callbacks) callback();
   }
 };
 

@@ -125,6 +125,7 @@ ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, Th
       metrics_(metrics.model(folder.name)),
       folder_files_(formats::ModelFolder::open(folder.path)),
       embedding_(open_folder(folder_files_, folder.path, options.weights)),
+      has_modules_(std::filesystem::exists(folder.path / "modules.json")),
       chat_template_(options.chat_template) {
   embedding_.loaded.model->prepare_for_inference(pool);
   tokenizer_config_ = text::read_tokenizer_config(embedding_.modules.model);
@@ -220,8 +221,7 @@ bool ModelHost::can(Ability ability) const {
     case Ability::translate:
       return model.kind() == ModelKind::encoder_decoder;
     case Ability::embed:
-      return model.kind() == ModelKind::encoder &&
-             (encodes_texts(model) || std::filesystem::exists(folder_.path / "modules.json"));
+      return model.kind() == ModelKind::encoder && (encodes_texts(model) || has_modules_);
     case Ability::classify:
       return output == Output::sequence_classes;
     case Ability::rerank:

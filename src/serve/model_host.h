@@ -142,6 +142,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   formats::ModelFolder folder_files_;
   // the loaded model, with its pooling and further modules if it computes sentence embeddings
   tasks::EmbeddingFolder embedding_;
+  // True if the folder had modules.json when it was opened. The file may be added while the model is served.
+  bool has_modules_;
   bool scales_ = false;  // true if the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
   std::unique_ptr<tasks::Embedder> cutting_embedder_;  // like embedder_, but truncates long texts

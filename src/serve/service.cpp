@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kHeavyThreads = 4;
 // minimum time that a client has to receive a response, even after the deadline
 constexpr std::chrono::seconds kReceived{60};
+constexpr int kDisconnected = 499;  // status in the log: the client disconnected before the response
 constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // maximum total bytes in the FileStore
 
 void check(const ServeOptions& options) {
@@ -95,6 +96,7 @@ Service::Service(ServeOptions options, ThreadPool& pool)
       const std::lock_guard lock(loading_guard_);
       loading_error_ = std::current_exception();
     }
+    loading_ = false;
   });
 }
 
@@ -109,6 +111,7 @@ void Service::check_loading() const {
 
 void Service::reload(std::function<void(const std::string& error)> reloaded) {
   if (loader_.joinable()) loader_.join();
+  loading_ = true;
   loader_ = std::thread([this, reloaded = std::move(reloaded)] {
     std::string error;
     try {
@@ -118,6 +121,7 @@ void Service::reload(std::function<void(const std::string& error)> reloaded) {
       error = caught_error().what();
     }
     if (reloaded) reloaded(error);
+    loading_ = false;
   });
 }
 
@@ -137,6 +141,7 @@ void Service::close() {
   draining_ = true;
   if (loader_.joinable()) loader_.join();
   // Close the connections first. This cancels their requests, so that the handlers end.
+  closing_ = true;
   if (server_) server_->close();
   threads_.reset();
   heavy_.reset();
@@ -171,6 +176,10 @@ HttpResponse Service::refuse(const HttpRequest& request, int status, const std::
                         .body = json_text(error_body(Protocol::regard, HttpError(status, message)))};
   count_unrouted(request, status, request.method == "HEAD" ? 0 : response.body.size());
   return response;
+}
+
+void Service::abandoned(const HttpRequest& request) {
+  count_unrouted(request, kDisconnected, 0);
 }
 
 void Service::count_unrouted(const HttpRequest& request, int status, std::uint64_t bytes) {
@@ -261,6 +270,7 @@ struct Service::Task {
   std::shared_ptr<HttpRequest> request;
   Call call;
   Stopwatch watch;
+  std::shared_ptr<const void> ends_if_waiting;  // the callback of HttpExchange::when_gone
 };
 
 void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
@@ -275,9 +285,20 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
   }
   // `client` is empty if the API key is in the body. The body has not been read yet, so the address
   // identifies the client.
-  if (threads_->submit(client.empty() ? request->client : client, [this, task] { begin(task); })) return;
+  task->ends_if_waiting = exchange->when_gone([this, weak = std::weak_ptr(task)] {
+    if (const auto waiting = weak.lock()) end_if_waiting(*waiting);
+  });
+  if (threads_->submit(
+          client.empty() ? request->client : client, [this, task] { begin(task); }, task.get()))
+    return;
   --metrics_.in_progress;
   refuse_busy();
+}
+
+void Service::end_if_waiting(const Task& task) {
+  // The next step of the task finds that the client has disconnected, and ends the request.
+  threads_->run_if_waiting(&task);
+  heavy_->run_if_waiting(&task);
 }
 
 void Service::refuse_busy() {
@@ -302,8 +323,12 @@ void Service::begin(const std::shared_ptr<Task>& task) {
       call.body[std::string(parameter)] =
           call.request.path.substr(std::string_view(call.route.path).find('{'));
     if (call.route.heavy || has_interventions(call.body)) {
-      if (heavy_->submit(call.waiting.client, [this, task] { finish(*task); })) return;
-      refuse_busy();
+      if (!heavy_->submit(
+              call.waiting.client, [this, task] { finish(*task); }, task.get()))
+        refuse_busy();
+      // the client may have disconnected before the task was in the queue
+      if (call.exchange->gone()) end_if_waiting(*task);
+      return;
     }
   } catch (...) {
     send_error(*call.exchange, call.route.protocol, caught_http_error());
@@ -335,7 +360,8 @@ void Service::count(const Task& task) {
   // A response to HEAD has no body, so a disconnected client may have received it.
   const bool unanswered = exchange.status() == 0 ||
                           (exchange.gone() && exchange.bytes_sent() == 0 && call.request.method != "HEAD");
-  const int status = unanswered ? 499 : exchange.status();
+  // Before the server closes all connections, a connection without a response was closed by its client.
+  const int status = !unanswered ? exchange.status() : closing_ ? 503 : kDisconnected;
   metrics_.count_request(call.route.path, status, task.watch.seconds());
   log_.write({.client = call.request.client,
               .method = call.request.method,

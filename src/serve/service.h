@@ -32,6 +32,7 @@ class Service : private HttpHandler {
   bool ready() const { return models_.ready(); }
   // If the models could not be loaded at startup, throw the error.
   void check_loading() const;
+  bool loading() const { return loading_; }  // true while the models are loaded, at startup or by reload()
   // Wait for any load in progress, then start a thread that reopens the log and loads the folders again while
   // the old models process requests. At the end, the thread calls `reloaded` with "" or an error message.
   void reload(std::function<void(const std::string& error)> reloaded);
@@ -48,6 +49,7 @@ class Service : private HttpHandler {
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) override;
   HttpResponse refuse(const HttpRequest& request, int status, const std::string& message) override;
+  void abandoned(const HttpRequest& request) override;
 
   // Return the route, or null if there is none. Appends the methods of the path to `allowed`.
   const Route* find_route(std::string_view method, std::string_view path, std::string& allowed) const;
@@ -59,6 +61,8 @@ class Service : private HttpHandler {
                 const std::shared_ptr<HttpExchange>& exchange, const std::string& client);
   [[noreturn]] void refuse_busy();  // throw HttpError 429: too many requests
   void begin(const std::shared_ptr<Task>& task);
+  // If the task waits for a thread, end it now. Call it only after the client has disconnected.
+  void end_if_waiting(const Task& task);
   void finish(Task& task);
   void count(const Task& task);
   // Count and log a request that no route processes.
@@ -74,10 +78,12 @@ class Service : private HttpHandler {
   FileStore files_;
   std::vector<Route> routes_;
   std::atomic<bool> draining_{false};
+  std::atomic<bool> closing_{false};  // true after the server has begun to close all connections
   Services services_;
   mutable std::mutex loading_guard_;
   std::exception_ptr loading_error_;
   std::thread loader_;
+  std::atomic<bool> loading_{true};
   std::unique_ptr<HandlerThreads> threads_, heavy_;
   std::unique_ptr<HttpServer> server_;
 };

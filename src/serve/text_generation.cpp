@@ -42,11 +42,12 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
   choices_.resize(static_cast<std::size_t>(results));
   generator_ = generator_of(call_, *plan_.host);
   generation_ = generator_->submit(std::move(request), call_.waiting.client);
-  call_.exchange->when_gone([generator = std::weak_ptr(generator_), generation = std::weak_ptr(generation_)] {
-    const auto of = generator.lock();
-    const auto running = generation.lock();
-    if (of && running) of->cancel(running);
-  });
+  cancels_ = call_.exchange->when_gone(
+      [generator = std::weak_ptr(generator_), generation = std::weak_ptr(generation_)] {
+        const auto of = generator.lock();
+        const auto running = generation.lock();
+        if (of && running) of->cancel(running);
+      });
 }
 
 TextGeneration::~TextGeneration() {

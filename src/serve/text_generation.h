@@ -68,6 +68,7 @@ class TextGeneration {
   std::vector<std::vector<infer::TokenChoice>> choices_;  // one list of choices for each result
   std::shared_ptr<Generator> generator_;
   std::shared_ptr<Generation> generation_;
+  std::shared_ptr<const void> cancels_;  // cancels the generation when the client disconnects
 };
 
 // Return the number of tokens of a result, without the end token.

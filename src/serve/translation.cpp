@@ -16,7 +16,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kLongestEntity = 13;  // maximum bytes of an HTML entity, including & and ;
+constexpr std::string_view kWhiteSpace = " \t\r\n\f";  // white space of the HTML standard
+constexpr std::size_t kLongestEntity = 13;             // maximum bytes of an HTML entity, including & and ;
 // Maximum number of sentences in a request. A text of 1 MiB does not exceed it, because each sentence has at
 // least two bytes.
 constexpr std::size_t kMostSentences = std::size_t{1} << 19;
@@ -70,6 +71,11 @@ std::vector<GeneratedText> Sentences::next() {
   return generation ? generation->run() : std::vector<GeneratedText>();
 }
 
+[[noreturn]] void refuse_sentences() {
+  throw HttpError(400, fmt::format("expected at most {} sentences in a request, found more", kMostSentences),
+                  "request_too_large", "q");
+}
+
 std::optional<char32_t> numeric_entity(std::string_view name) {
   if (name.size() < 2 || name[0] != '#') return std::nullopt;
   const bool hex = name[1] == 'x' || name[1] == 'X';
@@ -107,7 +113,7 @@ std::size_t end_of_tag(const std::string& page, std::size_t at) {
   for (; at < page.size() && page[at] != '>'; ++at) {
     if ((page[at] == '"' || page[at] == '\'') && before == '=') at = page.find(page[at], at + 1);
     if (at == page.npos) return page.size();
-    if (std::string_view(" \t\r\n\f").find(page[at]) == std::string_view::npos) before = page[at];
+    if (kWhiteSpace.find(page[at]) == kWhiteSpace.npos) before = page[at];
   }
   return std::min(at + 1, page.size());
 }
@@ -143,11 +149,7 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
   for (const std::string& text : texts) {
     parts.push_back(text::split_sentences(text, kMostSentences + 1 - sentences.size()));
     for (const text::Sentence& one : parts.back()) sentences.add(one.text);
-    if (sentences.size() > kMostSentences)
-      throw HttpError(400,
-                      fmt::format("expected at most {} sentences in a request, found {}", kMostSentences,
-                                  sentences.size()),
-                      "request_too_large", "q");
+    if (sentences.size() > kMostSentences) refuse_sentences();
   }
   std::vector<Translations> all;
   for (std::size_t t = 0; t < texts.size(); ++t) {
@@ -173,7 +175,7 @@ std::vector<Translations> translate_html(Call& call, const TranslationRequest& r
   std::vector<std::vector<std::string>> parts;
   std::vector<std::string> texts;
   for (const std::string& page : pages) {
-    parts.push_back(html_parts(page));
+    parts.push_back(html_parts(page, kMostSentences - texts.size()));
     for (std::size_t i = 1; i < parts.back().size(); i += 2) texts.push_back(html_unescaped(parts.back()[i]));
   }
   const std::vector<Translations> translated = translate_texts(call, request, texts);
@@ -192,7 +194,7 @@ std::vector<Translations> translate_html(Call& call, const TranslationRequest& r
   return results;
 }
 
-std::vector<std::string> html_parts(const std::string& page) {
+std::vector<std::string> html_parts(const std::string& page, std::size_t most) {
   std::vector<std::string> parts(1);
   for (std::size_t at = 0; at < page.size();) {
     if (page[at] == '<' && begins_markup(page, at)) {
@@ -202,7 +204,13 @@ std::vector<std::string> html_parts(const std::string& page) {
       at = end;
     } else {
       const std::size_t end = next_markup(page, at);
-      parts.push_back(page.substr(at, end - at));
+      const std::string_view text = std::string_view(page).substr(at, end - at);
+      if (text.find_first_not_of(kWhiteSpace) == text.npos) {
+        parts.back() += text;
+      } else {
+        if (parts.size() / 2 == most) refuse_sentences();
+        parts.emplace_back(text);
+      }
       at = end;
     }
   }

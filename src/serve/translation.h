@@ -2,6 +2,8 @@
 // translate --sentences`, and the results are joined with the text's white space.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,8 +34,11 @@ std::vector<Translations> translate_texts(Call& call, const TranslationRequest& 
 std::vector<Translations> translate_html(Call& call, const TranslationRequest& request,
                                          const std::vector<std::string>& pages);
 
-// Split a page into alternating parts of markup and text. The first part is markup and may be empty.
-std::vector<std::string> html_parts(const std::string& page);
+// Split a page into alternating parts of markup and text. The first part is markup and may be empty. White
+// space between two parts of markup belongs to the markup. Throws HttpError 400 if there are more than `most`
+// texts, because each part takes many times the memory of a short tag.
+std::vector<std::string> html_parts(const std::string& page,
+                                    std::size_t most = std::numeric_limits<std::size_t>::max());
 // decodes the HTML entities &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric references
 std::string html_unescaped(const std::string& text);
 

@@ -1,10 +1,13 @@
 // The HTTP layer with hostile and unusual requests.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "base/file.h"
+#include "serve/access_log.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -292,6 +295,61 @@ TEST(HttpLog, ContainsRefusedRequestsAndPreflights) {
     EXPECT_EQ(line.at("path"), request.path);
     EXPECT_EQ(line.at("client"), "127.0.0.1");
     EXPECT_EQ(line.at("bytes"), reply.body.size());
+  }
+}
+
+// If the disk is full, a part of a line may be written. Later lines are still JSON objects on lines of their
+// own.
+TEST(HttpLog, BeginsALineAfterAnIncompleteOne) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "log").string();
+  serve::AccessLog log(file);
+  const auto write = [&](const char* path) {
+    serve::AccessEntry entry;
+    entry.path = path;
+    log.write(entry);
+  };
+  write("/first");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit full = before;
+  full.rlim_cur = read_file(file).size() + 20;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  for (int i = 0; i < 2; ++i) write("/lost");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  for (int i = 0; i < 2; ++i) write("/last");
+  const std::vector<std::string> lines = lines_of(read_file(file));
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(Json::parse(lines[0]).at("path"), "/first");
+  EXPECT_EQ(lines[1].size(), 20u);
+  for (const std::size_t last : {2, 3}) EXPECT_EQ(Json::parse(lines[last]).at("path"), "/last");
+}
+
+// Status 499 means that the client disconnected before the response, while it sent the body or later.
+TEST(HttpLog, ContainsRequestsOfClientsThatLeft) {
+  const TemporaryFolder folder;
+  serve::ServeOptions options = serve_options();
+  options.access_log = (folder / "log").string();
+  TestServer server(options, {"gpt"});
+  const Json body{{"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
+  const std::string whole = request_text("POST", "/v1/completions", body.dump());
+  std::size_t count = 0;
+  for (const std::string& bytes : {whole.substr(0, whole.size() - 1), whole}) {
+    RawClient client(server.port());
+    client.send(bytes);
+    if (bytes == whole) {
+      EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 1; }));
+    }
+    client.reset();
+    ++count;
+    const auto log = [&] { return lines_of(read_file((folder / "log").string())); };
+    ASSERT_TRUE(becomes([&] { return log().size() == count; }));
+    const Json line = Json::parse(log().back());
+    EXPECT_EQ(line.at("status"), 499);
+    EXPECT_EQ(line.at("path"), "/v1/completions");
+    EXPECT_EQ(line.at("bytes"), 0);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "serve/file_store.h"
 #include "serve/form.h"
 #include "serve/handler_threads.h"
+#include "serve/http_delivery.h"
 #include "serve/http_text.h"
 #include "serve/json_schema.h"
 #include "serve/outgoing_bytes.h"
@@ -56,6 +57,43 @@ TEST(HandlerThreads, GiveClientsTurns) {
     while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
+}
+
+TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
+  std::promise<void> go, begun;
+  int ran = 0;
+  const int first = 0, second = 0;
+  {
+    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
+    ASSERT_TRUE(threads.submit(
+        "a", [&] { begun.set_value(), go.get_future().wait(); }, &first));
+    begun.get_future().wait();
+    ASSERT_TRUE(threads.submit(
+        "a", [&] { ++ran; }, &second));
+    threads.run_if_waiting(&first);  // it already runs
+    EXPECT_EQ(threads.waiting(), 1u);
+    threads.run_if_waiting(&second);
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(threads.waiting(), 0u);
+    EXPECT_TRUE(threads.submit("a", [] {}));  // the place in the queue is free
+    go.set_value();
+  }
+  EXPECT_EQ(ran, 1);
+}
+
+// A request may have half a million generations, each with a callback, so a callback must not outlive its
+// generation.
+TEST(Delivery, RemovesACallbackThatIsNoLongerNeeded) {
+  const auto delivery = std::make_shared<Delivery>();
+  int calls = 0;
+  auto removed = delivery->call_when_gone([&] { calls += 100; });
+  const auto kept = delivery->call_when_gone([&] { ++calls; });
+  removed.reset();
+  EXPECT_EQ(delivery->when_gone.size(), 1u);
+  delivery->leave();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(delivery->call_when_gone([&] { ++calls; }), nullptr);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(Batcher, JoinsCallsAndIsolatesErrors) {
@@ -318,6 +356,10 @@ TEST(Html, KeepsMarkup) {
   EXPECT_EQ(html_parts("<p a=it's>b<!DOCTYPE \">c"),
             (std::vector<std::string>{"<p a=it's>", "b", "<!DOCTYPE \">", "c"}));
   EXPECT_EQ(html_parts("<p a='>b"), (std::vector<std::string>{"<p a='>b"}));
+  EXPECT_EQ(html_parts(" <p> <b>\n</b>c </p>\t"),
+            (std::vector<std::string>{" <p> <b>\n</b>", "c ", "</p>\t"}));
+  EXPECT_EQ(html_parts("a<p> b", 2).size(), 4u);
+  EXPECT_THROW(html_parts("a<p>b<p>c", 2), HttpError);
   EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
   EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
 }

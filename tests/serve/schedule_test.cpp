@@ -1,6 +1,7 @@
 // Scheduling: bit-identical results under load, limits, clients that disconnect, shutdown and reload.
 #include <atomic>
 
+#include "base/file.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -103,6 +104,45 @@ TEST(Schedule, AClientThatLeavesFreesItsSlot) {
   EXPECT_EQ(server.post("/v1/completions", completion("the", 3, 0)).status, 200);
 }
 
+// A request that waits for a thread leaves the queue when its client disconnects. Its place is then free,
+// although the request in progress continues.
+TEST(Schedule, AClientThatLeavesFreesItsPlaceInTheQueue) {
+  const TemporaryFolder folder;
+  serve::ServeOptions options = serve_options();
+  options.in_progress = 1, options.queue = 2;
+  options.access_log = (folder / "log").string();
+  TestServer server(options, {"gpt"});
+  const auto& in_progress = server.service().metrics().in_progress;
+  const Json many{{"prompt", std::vector<std::string>(250, "the")}, {"max_tokens", 200}};
+  const Json studied{{"view", "heads"}, {"text", "the"}};
+  RawClient first(server.port());
+  first.send(request_text("POST", "/v1/completions", many.dump()));
+  ASSERT_TRUE(becomes([&] { return in_progress == 1; }));
+  {
+    RawClient second(server.port()), third(server.port());
+    for (RawClient* one : {&second, &third}) one->send(request_text("POST", "/study", studied.dump()));
+    ASSERT_TRUE(becomes([&] { return in_progress == 3; }));
+    EXPECT_EQ(server.post("/study", studied).status, 429);
+  }
+  EXPECT_TRUE(becomes([&] { return in_progress == 1; }));
+  RawClient last(server.port());
+  last.send(request_text("POST", "/study", studied.dump()));
+  EXPECT_TRUE(becomes([&] { return in_progress == 2; }));
+  first.reset();
+  EXPECT_EQ(last.read().status, 200);
+  const auto log = [&] { return lines_of(read_file((folder / "log").string())); };
+  ASSERT_TRUE(becomes([&] { return log().size() == 5; }));
+  std::vector<std::pair<int, std::string>> found;
+  for (const std::string& line : log()) {
+    const Json json = Json::parse(line);
+    found.emplace_back(json.at("status"), json.at("path"));
+  }
+  EXPECT_EQ(
+      found,
+      (std::vector<std::pair<int, std::string>>{
+          {429, "/study"}, {499, "/study"}, {499, "/study"}, {499, "/v1/completions"}, {200, "/study"}}));
+}
+
 TEST(Schedule, ARequestHasADeadline) {
   serve::ServeOptions options = serve_options();
   options.timeout = std::chrono::seconds(0);
@@ -170,6 +210,33 @@ TEST(Schedule, ReloadsWithoutLosingRequests) {
     ++answered;
   }
   EXPECT_EQ(error, "");
+}
+
+// reload() blocks while the models are loaded. The program calls it only if loading() is false, because it
+// must still react to stop signals.
+TEST(Schedule, SaysWhetherTheModelsAreLoading) {
+  TestServer server(serve_options(), {"gpt"});
+  serve::Service& service = server.service();
+  EXPECT_TRUE(becomes([&] { return !service.loading(); }));
+  std::atomic<bool> end{false};
+  service.reload([&](const std::string&) {
+    while (!end) std::this_thread::yield();
+  });
+  EXPECT_TRUE(service.loading());
+  end = true;
+  EXPECT_TRUE(becomes([&] { return !service.loading(); }));
+}
+
+// Files may be added to the folder of a served model, for example before SIGHUP. The server uses the
+// abilities that the model had when it was loaded.
+TEST(Schedule, AbilitiesDoNotChangeUntilAReload) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(TestServer::folder("fill"), folder / "fill");
+  serve::ServeOptions options = serve_options();
+  options.folders = {{"changing", folder / "fill"}};
+  TestServer server(options, {"gpt"});
+  write_file(folder / "fill", "modules.json", "[]");
+  EXPECT_EQ(server.post("/embed", {{"model", "changing"}, {"inputs", "a"}}).status, 400);
 }
 
 TEST(Schedule, IsNotHealthyWhileItLoadsAndReportsABadFolder) {
