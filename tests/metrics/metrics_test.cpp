@@ -22,6 +22,17 @@ TEST(TranslationMetrics, EqualSacreBleuOnEdgeCases) {
     testing::expect_metrics(name, set, set["hyp"], set["refs"]);
 }
 
+// sacreBLEU tokenizes references twice. The second time, it splits "'s" before the space that the first time
+// has inserted, and the full stop before the digit.
+TEST(TranslationMetrics, TerCountsTheWordsThatSacreBleuCounts) {
+  const TerOptions options{.normalized = true, .asian_support = true};
+  for (const std::string text : {"t's字", "..2"}) {
+    const TerScore score = sentence_ter(text, std::span(&text, 1), options);
+    EXPECT_EQ(score.reference_length, 3) << text;
+    EXPECT_GT(score.edits, 0) << text;
+  }
+}
+
 TEST(TranslationMetrics, RefuseUnequalCounts) {
   const std::vector<std::string> hypotheses = {"a", "b"};
   const testing::References references = {{"a"}};
