@@ -120,7 +120,7 @@ std::string StudyTable::svg() const {
     double largest = 0;
     for (std::size_t r = 0; r < count; ++r) {
       if (text)
-        width = std::max(width, kLetter * static_cast<double>(width_of(std::get<std::string>(rows[r][c]))));
+        width = std::max(width, kLetter * static_cast<double>(width_of(shown(rows[r][c], digits))));
       else if (!is_text(rows[r][c]))
         largest = std::max(largest, std::abs(std::get<double>(rows[r][c])));
     }

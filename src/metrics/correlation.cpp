@@ -32,6 +32,24 @@ bool is_constant(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values[0]; });
 }
 
+// Return the differences from the mean, scaled by a power of two so that the largest is from 1/2 to 1. The
+// correlation does not depend on this factor, and sums of squares neither overflow nor underflow.
+std::vector<double> deviations(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  std::vector<double> result;
+  double largest = 0.0;
+  for (const double value : values) {
+    result.push_back(value - mean);
+    largest = std::max(largest, std::abs(result.back()));
+  }
+  if (largest == 0.0 || !std::isfinite(largest)) return result;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  for (double& value : result) value = std::ldexp(value, -exponent);
+  return result;
+}
+
 }  // namespace
 
 double pearson(std::span<const double> x, std::span<const double> y) {
@@ -40,20 +58,12 @@ double pearson(std::span<const double> x, std::span<const double> y) {
         .found(std::to_string(x.size()) + " and " + std::to_string(y.size()) + " numbers")
         .expected("equal lengths");
   if (x.size() < 2 || is_constant(x) || is_constant(y)) return std::numeric_limits<double>::quiet_NaN();
-  const auto count = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  const std::vector<double> a = deviations(x), b = deviations(y);
   double xy = 0.0, xx = 0.0, yy = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    yy += (y[i] - mean_y) * (y[i] - mean_y);
-  }
+  for (std::size_t i = 0; i < x.size(); ++i) xy += a[i] * b[i], xx += a[i] * a[i], yy += b[i] * b[i];
   if (xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
-  // The product of the sums of squares can overflow or underflow; rounding can make the quotient exceed 1.
-  const double product = xx * yy;
-  const double lengths = std::isnormal(product) ? std::sqrt(product) : std::sqrt(xx) * std::sqrt(yy);
-  return std::clamp(xy / lengths, -1.0, 1.0);
+  // rounding can make the quotient exceed 1
+  return std::clamp(xy / std::sqrt(xx * yy), -1.0, 1.0);
 }
 
 double spearman(std::span<const double> x, std::span<const double> y) {

@@ -72,15 +72,6 @@ std::u32string space_around(std::u32string_view text, Condition condition) {
   return result;
 }
 
-std::u32string single_spaced(std::u32string_view text) {
-  std::u32string result;
-  for (const std::u32string_view word : split_words(text)) {
-    if (!result.empty()) result += U' ';
-    result += word;
-  }
-  return result;
-}
-
 struct Range {
   char32_t first, last;
 };
@@ -198,6 +189,15 @@ std::vector<std::u32string_view> split_words(std::u32string_view text) {
     i = end + 1;
   }
   return words;
+}
+
+std::u32string single_spaced(std::u32string_view text) {
+  std::u32string result;
+  for (const std::u32string_view word : split_words(text)) {
+    if (!result.empty()) result += U' ';
+    result += word;
+  }
+  return result;
 }
 
 std::u32string_view without_trailing_space(std::u32string_view text) {

@@ -43,6 +43,8 @@ std::u32string replace_all(std::u32string_view text, std::u32string_view from, s
 std::u32string without_entities(std::u32string_view text);
 // split a text into words at white space
 std::vector<std::u32string_view> split_words(std::u32string_view text);
+// return the words of a text, separated by one space
+std::u32string single_spaced(std::u32string_view text);
 constexpr bool is_ascii_punctuation(char32_t c) noexcept {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }

@@ -53,8 +53,9 @@ std::u32string normalized(std::u32string_view text) {
   return separate_stops(replace_all(line, U"'s ", U" 's "));
 }
 
-std::u32string prepared(const std::string& text, const TerOptions& options, WordNumbers& numbers) {
-  std::u32string line(without_trailing_space(utf8::code_points(text)));
+// Return the words of a line, separated by one space.
+std::u32string tokenized(std::u32string_view text, const TerOptions& options) {
+  std::u32string line(without_trailing_space(text));
   if (!options.case_sensitive) line = utf8::lower(line);
   if (options.normalized && !line.empty()) {
     line = normalized(line);
@@ -67,7 +68,17 @@ std::u32string prepared(const std::string& text, const TerOptions& options, Word
              (options.asian_support && within(c, kAsianPunctuation));
     });
   }
-  return numbers.line(split_words(line));
+  return single_spaced(line);
+}
+
+std::u32string hypothesis_words(const std::string& text, const TerOptions& options, WordNumbers& numbers) {
+  return numbers.line(split_words(tokenized(utf8::code_points(text), options)));
+}
+
+// sacreBLEU tokenizes references twice. With `normalized`, the second time can split words that were not
+// split the first time.
+std::u32string reference_words(const std::string& text, const TerOptions& options, WordNumbers& numbers) {
+  return numbers.line(split_words(tokenized(tokenized(utf8::code_points(text), options), options)));
 }
 
 const char* yes(bool value) {
@@ -77,11 +88,11 @@ const char* yes(bool value) {
 // Add the edits and the reference length of a line to `sums`.
 void add_line(TerScore& sums, const std::string& text, Lines references, const TerOptions& options) {
   WordNumbers numbers;
-  const std::u32string hypothesis = prepared(text, options, numbers);
+  const std::u32string hypothesis = hypothesis_words(text, options, numbers);
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   double lengths = 0;
   for (const std::string& other : references) {
-    const std::u32string reference = prepared(other, options, numbers);
+    const std::u32string reference = reference_words(other, options, numbers);
     fewest = std::min(fewest, edits_with_shifts(hypothesis, reference));
     lengths += static_cast<double>(reference.size());
   }

@@ -29,6 +29,9 @@ const smoothed = (points, weight) => {
     return [x, sum / total];
   });
 };
+// Return true if a range is so narrow that rounding makes its ticks equal, such as the range of two means that
+// differ in the last bit. linearTicks() would not return for such a range.
+const sameTicks = (low, high) => high - low <= 1e-12 * Math.max(Math.abs(low), Math.abs(high));
 const linearTicks = (low, high, count) => {
   const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map(f => f * power).find(s => s >= rough);
@@ -59,8 +62,8 @@ function drawChart(figure, series, options) {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const [x, y] of all) { x0 = Math.min(x0, x); x1 = Math.max(x1, x); y0 = Math.min(y0, y); y1 = Math.max(y1, y); }
   if (!options.log && y0 > 0 && y0 < 0.4 * y1) y0 = 0;
-  if (x0 === x1) { x0 -= 0.5; x1 += 0.5; }
-  if (y0 === y1) { const d = Math.abs(y0) * 0.1 || 1; if (options.log) { y0 /= 1.2; y1 *= 1.2; } else { y0 -= d; y1 += d; } }
+  if (sameTicks(x0, x1)) { x0 -= 0.5; x1 += 0.5; }
+  if (sameTicks(y0, y1)) { const d = Math.abs(y0) * 0.1 || 1; if (options.log) { y0 /= 1.2; y1 *= 1.2; } else { y0 -= d; y1 += d; } }
   const scale = options.log ? Math.log10 : v => v;
   const px = x => left + (x - x0) / (x1 - x0) * (width - left - right);
   const py = y => top + (scale(y1) - scale(y)) / (scale(y1) - scale(y0)) * (height - top - bottom);

@@ -49,6 +49,9 @@ TEST(StudyTable, TextColumnsAreThoseWhoseFirstValueIsAText) {
             "text  empty  number\n"
             "\n"
             "a               1.0\n");
+  // a number in a column of texts
+  table.rows = {{"a", "", 1.0}, {2.5, "", 1.0}};
+  EXPECT_NE(table.svg().find(">2.5<"), std::string::npos);
 }
 
 TEST(StudyTable, CsvAndJsonHaveEveryDigit) {

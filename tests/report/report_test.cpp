@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
+#include "report/page_parts.h"
 #include "report/report.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -99,6 +101,31 @@ TEST(Report, LongCurvesKeepTheirPeaks) {
   }
   EXPECT_TRUE(high);
   EXPECT_TRUE(low);
+}
+
+// A chart whose values differ in the last bit has no ticks between them. Node.js draws the chart with
+// elements that ignore all calls.
+TEST(Report, AChartOfNearlyEqualValuesIsDrawn) {
+  if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
+  const TemporaryFolder folder;
+  const std::string script = std::string(report::kChartScript) + R"js(
+const nodes = [];
+const create = name => {
+  const node = {name, setAttribute() {}, append() {}, replaceChildren() {}, querySelector: () => create("svg"), style: {}};
+  nodes.push(node);
+  return node;
+};
+globalThis.document = {createElementNS: (space, name) => create(name), createElement: create};
+for (const points of [[[1, 0.6666666666666666], [2, 0.6666666666666667]], [[1, 2.3], [2, 2.3000000000000003]], [[1, 0], [2, 0]]])
+  for (const log of [false, true])
+    drawChart(create("figure"), [{name: "f1", colour: "red", points}], {axis: "steps", smoothing: 0, log});
+console.log(nodes.filter(node => node.name === "path").length);
+)js";
+  const auto file = write_file(folder.path(), "chart.js", script);
+  const std::string command = "timeout 60 node --max-old-space-size=200 '" + file.string() + "' >'" +
+                              (folder / "out").string() + "' 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << file_content(folder / "out");
+  EXPECT_EQ(file_content(folder / "out"), "5\n");  // zeros have no logarithm, so they give no path
 }
 
 TEST(Report, RunsWithTheSameNameAreToldApartByTheirPath) {
