@@ -3,6 +3,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "regard/error.h"
+#include "serve/access.h"
 #include "serve/service.h"
 
 namespace regard::cli {
@@ -55,6 +57,45 @@ std::string name_of_folder(const std::string& folder) {
              : name;
 }
 
+// Read --languages. Throws usage if an option is malformed or names no model of the server.
+void read_languages(const std::vector<std::string>& given, serve::ServeOptions& options) {
+  std::string names;
+  for (const serve::ServedFolder& folder : options.folders)
+    names += (names.empty() ? "" : ", ") + folder.name;
+  for (const std::string& one : given) {
+    const auto [name, pair] = named_value(one, "--languages", "NAME=SOURCES:TARGETS");
+    const std::size_t colon = std::min(pair.find(':'), pair.size());
+    const std::string after = colon < pair.size() ? pair.substr(colon + 1) : std::string();
+    serve::Languages languages{split(pair.substr(0, colon), ','), split(after, ',')};
+    if (languages.sources.empty() || languages.targets.empty())
+      throw usage_error("--languages is malformed")
+          .found("\"" + one + "\"")
+          .expected("NAME=SOURCES:TARGETS, as in NAME=en:hi");
+    if (std::ranges::find(options.folders, name, &serve::ServedFolder::name) == options.folders.end())
+      throw usage_error("--languages names no model of the server")
+          .found("\"" + name + "\"")
+          .expected("one of " + names);
+    options.languages[name] = std::move(languages);
+  }
+}
+
+// Throw usage for a value that no request can match.
+void check_names(const serve::ServeOptions& options) {
+  for (const std::string& host : options.allowed_hosts)
+    if (const auto name = serve::host_name(host); !name || name->size() != host.size())
+      throw usage_error("--allow-host is malformed")
+          .found("\"" + host + "\"")
+          .expected("a name without a port, such as example.org");
+  for (const std::string& origin : options.origins) {
+    if (origin == "*" || origin == "null") continue;
+    const std::size_t scheme = origin.find("://");
+    if (scheme == origin.npos || scheme + 3 == origin.size() || origin.find('/', scheme + 3) != origin.npos)
+      throw usage_error("--cors is malformed")
+          .found("\"" + origin + "\"")
+          .expected("* or an origin without a path, such as https://example.org");
+  }
+}
+
 serve::ServeOptions options_of(const ServeRequest& request, const Globals& globals) {
   serve::ServeOptions options = request.options;
   for (const std::string& folder : request.folders)
@@ -63,15 +104,8 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
     auto [name, folder] = named_value(one, "--name", "NAME=FOLDER");
     options.folders.push_back({std::move(name), std::move(folder)});
   }
-  for (const std::string& one : request.languages) {
-    const auto [name, pair] = named_value(one, "--languages", "NAME=SOURCES:TARGETS");
-    const std::size_t colon = pair.find(':');
-    if (colon == pair.npos)
-      throw usage_error("--languages is malformed")
-          .found("\"" + one + "\"")
-          .expected("NAME=SOURCES:TARGETS, as in NAME=en:hi");
-    options.languages[name] = {split(pair.substr(0, colon), ','), split(pair.substr(colon + 1), ',')};
-  }
+  read_languages(request.languages, options);
+  check_names(options);
   options.port = static_cast<std::uint16_t>(request.port);
   options.weights = weight_mode(globals);
   options.api_keys = request.api_keys, options.detect = request.detect;

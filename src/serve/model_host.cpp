@@ -311,6 +311,10 @@ const inspect::ModelPoints& ModelHost::points() {
   return points_;
 }
 
+void ModelHost::check_chat_template() const {
+  text::find_chat_template(tokenizer_config_, chat_template_);
+}
+
 std::string ModelHost::render_chat(const Json& messages) const {
   return text::render_chat(tokenizer_config_, text::find_chat_template(tokenizer_config_, chat_template_),
                            messages);

@@ -127,6 +127,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
 
   // Render a conversation as text with the chat template in ServeOptions. Default: the folder's template.
   std::string render_chat(const Json& messages) const;
+  // Throws usage if neither the folder nor the program has the chat template in ServeOptions.
+  void check_chat_template() const;
 
  private:
   using InputBatcher = Batcher<tasks::Input, Vector>;

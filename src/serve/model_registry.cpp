@@ -1,9 +1,29 @@
 #include "serve/model_registry.h"
 
+#include <exception>
+
 #include "regard/error.h"
 #include "serve/http_error.h"
 
 namespace regard::serve {
+
+namespace {
+
+// Throw usage if none of the models has the template of --chat-template, although one of them needs it.
+void check_chat_template(const ModelRegistry::Hosts& hosts) {
+  std::exception_ptr error;
+  for (const auto& host : hosts) {
+    if (!host->can(Ability::chat)) continue;
+    try {
+      return host->check_chat_template();
+    } catch (const Error&) {
+      error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
 
 ModelRegistry::ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics)
     : options_(options), pool_(pool), metrics_(metrics) {}
@@ -15,6 +35,7 @@ void ModelRegistry::load(const std::function<bool()>& stop) {
     if (stop && stop()) return;
     hosts.push_back(std::make_shared<ModelHost>(folder, options_, pool_, metrics_));
   }
+  if (!options_.chat_template.empty()) check_chat_template(hosts);
   if (!options_.detect.empty()) {
     detector =
         std::make_shared<ModelHost>(ServedFolder{"detect", options_.detect}, options_, pool_, metrics_);

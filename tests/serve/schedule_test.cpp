@@ -283,6 +283,13 @@ TEST(ServeProgram, RefusesWrongOptions) {
   EXPECT_EQ(run({TestServer::folder("gpt"), "--api-key-file", "none"}).exit_code, 4);
   EXPECT_EQ(run({TestServer::folder("gpt"), "--api-key-file", ""}).exit_code, 2);
   EXPECT_EQ(run({""}).exit_code, 2);
+  EXPECT_EQ(run({TestServer::folder("gpt"), "--port", "0", "--chat-template", "chatmI"}).exit_code, 2);
+  for (const char* languages : {"gpt=en", "gpt=en:", "gpt=:hi", "gtp=en:hi"})
+    EXPECT_EQ(run({TestServer::folder("gpt"), "--languages", languages}).exit_code, 2) << languages;
+  for (const char* origin : {"example.org", "https://", "https://example.org/page"})
+    EXPECT_EQ(run({TestServer::folder("gpt"), "--cors", origin}).exit_code, 2) << origin;
+  for (const char* host : {"example.org:80", "https://example.org", ""})
+    EXPECT_EQ(run({TestServer::folder("gpt"), "--allow-host", host}).exit_code, 2) << host;
 }
 
 }  // namespace
