@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "inspect/head_flip.h"
 #include "inspect/linear_probe.h"
 #include "inspect/patching.h"
+#include "inspect/sweep_state.h"
 #include "models/weights.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
@@ -290,6 +292,16 @@ TEST(HeadFlip, LogitsThatAreNotFiniteAreAnError) {
   std::vector<inspect::LabeledInput> labelled = inputs;
   labelled[0].label = "b";
   EXPECT_REGARD_ERROR(inspect::probe_layers(*model, pool, labelled, 1), ErrorKind::numeric, "not finite");
+}
+
+TEST(HeadFlip, AnErrorInAStateFileIsAtItsByte) {
+  const TemporaryFolder folder;
+  const auto path = folder / "state";
+  inspect::SweepState().open(path, {{"study", "flip"}});
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  std::ofstream(path, std::ios::app) << "{\n";
+  EXPECT_REGARD_ERROR(inspect::SweepState().open(path, {{"study", "flip"}}), ErrorKind::bad_file,
+                      "state (byte " + std::to_string(size + 1) + ")");
 }
 
 TEST(HeadFlip, WithoutAnAnswerComparesWithTheHighestOtherLogit) {
