@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ops/replacing_probe.h"
@@ -103,6 +104,13 @@ class AnswerPass {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe) {
   return AnswerPass(model, pool, input, probe, false).difference(answer);
+}
+
+void require_finite(double difference) {
+  if (!std::isfinite(difference))
+    throw Error(ErrorKind::numeric, "the logits of the model for this input are not finite")
+        .found(fmt::format("{}", difference))
+        .remedy("Check the weights for values that are not finite");
 }
 
 AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,

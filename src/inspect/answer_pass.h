@@ -14,6 +14,9 @@ namespace regard::inspect {
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
+// Throw numeric if `difference`, a result of answer_difference(), is not finite.
+void require_finite(double difference);
+
 // Embedding [tokens, hidden] that replaces the value at a probe point: "encoder.embedding" if `stack` is
 // "encoder", "decoder.embedding" if it is "decoder".
 struct StackInput {

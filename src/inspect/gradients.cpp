@@ -165,6 +165,7 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
   };
   const AnswerGradient full = gradient_at(whole);
   out.difference = full.difference;
+  require_finite(out.difference);
   out.baseline = gradient_at(embedding_at(0)).difference;
   for (std::int64_t row = 0; row < tokens; ++row)
     for (std::int64_t i = 0; i < width; ++i)
@@ -210,8 +211,8 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   };
   std::vector<double> flows;
   for (std::int64_t target = 0; target < tokens; ++target) {
-    FlowGraph graph((layers.size() + 1) * static_cast<std::size_t>(tokens));
     if (between) between();
+    FlowGraph graph((layers.size() + 1) * static_cast<std::size_t>(tokens));
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
       for (std::int64_t to = 0; to < tokens; ++to)
         for (std::int64_t from = 0; from < tokens; ++from)

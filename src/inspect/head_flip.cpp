@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/hash.h"
 #include "inspect/answer_pass.h"
@@ -50,7 +51,7 @@ class Flipping {
       std::vector<Head> more = off;
       more.push_back(head);
       const double difference = without(more);
-      if (!any || difference < best.difference) best = {head, difference};
+      if (!any || std::isnan(best.difference) || difference < best.difference) best = {head, difference};
       any = true;
     }
     return best;
@@ -111,6 +112,7 @@ HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, c
   HeadFlip flip;
   EditedPass edits(options.edits);
   flip.whole = flip.difference = answer_difference(model, pool, input, answer, &edits);
+  require_finite(flip.whole);
   if (!options.state.empty()) flipping.open_state(options.state, flip.whole);
   std::vector<Head> off;
   const auto report = [&] {

@@ -40,7 +40,7 @@ struct FlipOptions {
 // In each step, ablate the head that lowers the difference most, until the difference is at most 0 or
 // options.most heads are ablated. Then reduce the set as long as the answer stays flipped: remove single
 // heads, and replace two heads with one. This is a local search, so a smaller set may exist. Throws the
-// errors of answer_difference().
+// errors of answer_difference(), and numeric if the difference without ablation is not finite.
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      const FlipOptions& options);
 

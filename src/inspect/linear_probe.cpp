@@ -119,11 +119,16 @@ void standardise(std::vector<Vector>& fitted, std::vector<Vector>& held_out) {
   }
 }
 
-Vector mean_row(const Tensor& states) {
+// Return the mean of the rows. Throws numeric if it is not finite; `point` is the probe point of the states.
+Vector finite_mean(const Tensor& states, const std::string& point) {
   Vector mean(static_cast<std::size_t>(states.columns()));
   for (std::int64_t row = 0; row < states.rows(); ++row)
     for (std::size_t i = 0; i < mean.size(); ++i)
       mean[i] += static_cast<double>(states.row(row)[i]) / static_cast<double>(states.rows());
+  if (!std::ranges::all_of(mean, [](double one) { return std::isfinite(one); }))
+    throw Error(ErrorKind::numeric, "the hidden states of the model are not finite")
+        .found(point)
+        .remedy("Check the weights for values that are not finite");
   return mean;
 }
 
@@ -165,7 +170,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
     run_pass(model, pool, input, edits, capture);
     const bool held = i % 5 == 4;
     for (std::size_t p = 0; p < points.size(); ++p)
-      (held ? held_out : fitted)[p].push_back(mean_row(capture.at(points[p])));
+      (held ? held_out : fitted)[p].push_back(finite_mean(capture.at(points[p]), points[p]));
     (held ? held_out_labels : fitted_labels).push_back(labels.at(inputs[order[i]].label));
   }
   LinearProbeResult result;

@@ -28,8 +28,8 @@ struct LinearProbeResult {
 // features are the layer's hidden states, averaged over the positions and standardised; the L2 penalty is 1 /
 // inputs. A random fifth of the inputs, drawn with `seed`, is held out. `progress` is called with the
 // completed fraction before every pass and gradient step. `edits` are interventions of every pass; may be
-// null. Throws usage for fewer than 10 inputs or 2 labels, cancelled if `progress` returns false, and the
-// errors of reading an input.
+// null. Throws usage for fewer than 10 inputs or 2 labels, numeric if hidden states are not finite,
+// cancelled if `progress` returns false, and the errors of reading an input.
 LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vector<LabeledInput>& inputs,
                                std::uint64_t seed, const std::function<bool(double share)>& progress = {},
                                const EditedPass* edits = nullptr);

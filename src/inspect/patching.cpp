@@ -62,6 +62,7 @@ class Patching {
     EditedPass clean_pass(options.edits, &clean_), corrupted_pass(options.edits, &corrupted_);
     result_.clean = difference(clean, &clean_pass);
     result_.corrupted = difference(corrupted, &corrupted_pass);
+    require_finite(result_.clean), require_finite(result_.corrupted);
     if (options.state.empty()) return;
     state_.open(options.state, {{"study", options.mode == PatchMode::direct ? "path" : "patch"},
                                 {"answer", text_of(answer)},

@@ -62,8 +62,8 @@ struct PatchOptions {
 };
 
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
-// the residual after each layer at each position. Throws usage if the two inputs have different lengths, and
-// the errors of answer_difference() (answer_pass.h).
+// the residual after each layer at each position. Throws usage if the two inputs have different lengths,
+// numeric if the difference of an input is not finite, and the errors of answer_difference() (answer_pass.h).
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
                              const PatchOptions& options = {});

@@ -84,8 +84,8 @@ void SweepState::read(const SweepSettings& settings, const std::string& first) {
       same = same || (whole == 0 && first.starts_with(line));
       break;
     }
+    const Json json = parse_json(line, path_.string(), {.first_byte = static_cast<std::int64_t>(whole)});
     whole += line.size() + reader.line_end().size();
-    const Json json = parse_json(line, path_.string());
     if (json.is_object() && json.contains("sweep")) {
       require_same(json["sweep"], settings, {path_.string(), reader.line_number(), -1});
       same = true;

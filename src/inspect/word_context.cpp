@@ -144,23 +144,39 @@ double cosine_of(const float* a, const float* b, std::int64_t count) {
   return norm > 0 ? std::clamp(product / norm, -1.0, 1.0) : 0.0;
 }
 
+// Return the silhouette of the occurrences whose sense is known. `cosine` has the cosines of all pairs.
+double silhouette_of(std::span<const double> cosine, std::span<const std::int32_t> senses) {
+  std::vector<std::size_t> known;
+  std::vector<std::int32_t> groups;
+  for (std::size_t i = 0; i < senses.size(); ++i)
+    if (senses[i] >= 0) known.push_back(i), groups.push_back(senses[i]);
+  std::vector<double> distances;
+  for (const std::size_t a : known)
+    for (const std::size_t b : known) distances.push_back(1.0 - cosine[a * senses.size() + b]);
+  return silhouette(distances, groups);
+}
+
+// Set the members of `layer` that are computed from its vectors. A sense below 0 is not known.
 void compare(ContextLayer& layer, std::span<const std::int32_t> senses) {
   const std::int64_t n = layer.vectors.rows();
   const auto at = [&](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * n + b); };
   layer.cosine.assign(static_cast<std::size_t>(n * n), 1.0);
-  double sums[2] = {0, 0};
+  double sums[2] = {0, 0}, all = 0;
   std::int64_t counts[2] = {0, 0};
   for (std::int64_t a = 0; a < n; ++a)
     for (std::int64_t b = 0; b < a; ++b) {
       const double cosine = cosine_of(layer.vectors.row(a), layer.vectors.row(b), layer.vectors.columns());
       layer.cosine[at(a, b)] = layer.cosine[at(b, a)] = cosine;
-      const bool same = senses[static_cast<std::size_t>(a)] == senses[static_cast<std::size_t>(b)];
-      sums[same ? 1 : 0] += cosine, ++counts[same ? 1 : 0];
+      all += cosine;
+      const std::int32_t first = senses[static_cast<std::size_t>(a)],
+                         second = senses[static_cast<std::size_t>(b)];
+      if (first < 0 || second < 0) continue;
+      sums[first == second ? 1 : 0] += cosine, ++counts[first == second ? 1 : 0];
     }
   const auto mean = [](double sum, std::int64_t count) {
     return count == 0 ? kNone : sum / static_cast<double>(count);
   };
-  layer.mean_cosine = mean(sums[0] + sums[1], counts[0] + counts[1]);
+  layer.mean_cosine = mean(all, n * (n - 1) / 2);
   layer.other_sense = mean(sums[0], counts[0]), layer.same_sense = mean(sums[1], counts[1]);
   for (std::int64_t a = 0; a < n; ++a) {
     std::int64_t best = -1;
@@ -168,18 +184,19 @@ void compare(ContextLayer& layer, std::span<const std::int32_t> senses) {
       if (b != a && (best < 0 || layer.cosine[at(a, b)] > layer.cosine[at(a, best)])) best = b;
     layer.nearest.push_back(best);
   }
-  std::vector<double> distances;
-  for (const double cosine : layer.cosine) distances.push_back(1.0 - cosine);
-  layer.silhouette = inspect::silhouette(distances, senses);
+  layer.silhouette = silhouette_of(layer.cosine, senses);
   layer.plane = principal_plane(layer.vectors);
 }
 
+// Return a number for each sentence: the same for sentences with the same sense, and −1 if it has no sense.
 std::vector<std::int32_t> sense_numbers(std::span<const ContextSentence> sentences) {
   std::map<std::string, std::int32_t> numbers;
   std::vector<std::int32_t> senses;
   for (const ContextSentence& sentence : sentences)
     senses.push_back(
-        numbers.emplace(sentence.sense, static_cast<std::int32_t>(numbers.size())).first->second);
+        sentence.sense.empty()
+            ? -1
+            : numbers.emplace(sentence.sense, static_cast<std::int32_t>(numbers.size())).first->second);
   return senses;
 }
 

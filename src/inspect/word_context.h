@@ -34,7 +34,8 @@ struct ContextLayer {
   std::vector<std::int64_t> nearest;
   double mean_cosine = 0;  // mean cosine over all pairs of occurrences
   // Mean cosines over pairs with the same sense and over pairs with different senses, and the silhouette
-  // (inspect/silhouette.h, distance 1 − cosine). NaN without senses or without such pairs.
+  // (inspect/silhouette.h, distance 1 − cosine). Sentences without a sense are not counted. NaN without
+  // senses or without such pairs.
   double same_sense = 0, other_sense = 0, silhouette = 0;
   PlaneProjection plane;
 };

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -13,13 +15,19 @@
 #include "base/random.h"
 #include "inspect/answer_pass.h"
 #include "inspect/attention_view.h"
+#include "inspect/gradients.h"
 #include "inspect/head_flip.h"
+#include "inspect/linear_probe.h"
+#include "inspect/patching.h"
+#include "inspect/sweep_state.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "ops/tape.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "support/tiny_models.h"
 #include "tensor/arena.h"
 
 namespace regard::testing {
@@ -263,6 +271,37 @@ TEST(HeadFlip, RemovesHeadsAgainAfterAnExchange) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(found.steps[i].head, all[i]) << i;
   EXPECT_EQ(found.needed, (std::vector<Head>{all[4], all[2]}));
   EXPECT_EQ(found.difference, -0.5);
+}
+
+// Logits that are not finite cannot be compared, so a study of them is refused.
+TEST(HeadFlip, LogitsThatAreNotFiniteAreAnError) {
+  ThreadPool pool(1);
+  const auto model = testing::tiny_model("gpt");
+  for (Parameter* parameter : model->parameters())
+    if (parameter->value().shape().rank() == 1) parameter->value().f32()[0] = std::nanf("");
+  inspect::PassInput input;
+  input.target = {5, 9, 7};
+  const inspect::AnswerDifference answer{2, 1, 3};
+  EXPECT_REGARD_ERROR(inspect::flip_answer(*model, pool, input, answer, {}), ErrorKind::numeric,
+                      "not finite");
+  EXPECT_REGARD_ERROR(inspect::patch_components(*model, pool, input, input, answer), ErrorKind::numeric,
+                      "not finite");
+  EXPECT_REGARD_ERROR(inspect::attribute_tokens(*model, pool, input, answer), ErrorKind::numeric,
+                      "not finite");
+  const std::vector<inspect::LabeledInput> inputs(10, {"a", [&input] { return input; }});
+  std::vector<inspect::LabeledInput> labelled = inputs;
+  labelled[0].label = "b";
+  EXPECT_REGARD_ERROR(inspect::probe_layers(*model, pool, labelled, 1), ErrorKind::numeric, "not finite");
+}
+
+TEST(HeadFlip, AnErrorInAStateFileIsAtItsByte) {
+  const TemporaryFolder folder;
+  const auto path = folder / "state";
+  inspect::SweepState().open(path, {{"study", "flip"}});
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  std::ofstream(path, std::ios::app) << "{\n";
+  EXPECT_REGARD_ERROR(inspect::SweepState().open(path, {{"study", "flip"}}), ErrorKind::bad_file,
+                      "state (byte " + std::to_string(size + 1) + ")");
 }
 
 TEST(HeadFlip, WithoutAnAnswerComparesWithTheHighestOtherLogit) {

@@ -218,6 +218,7 @@ TEST(Svg, LeavesOutWhatCannotBeSeen) {
 
 TEST(Svg, EscapesWhatXmlCannotHold) {
   EXPECT_EQ(escaped("a<b>&\"c\"\x01"), "a&lt;b&gt;&amp;&quot;c&quot; ");
+  EXPECT_EQ(escaped("\uFFFE\uFFFF\uFFFD\uFF1A"), "\uFFFD\uFFFD\uFFFD\uFF1A");
 }
 
 }  // namespace

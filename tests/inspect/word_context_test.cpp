@@ -137,6 +137,23 @@ TEST_F(WordInBert, VectorsAreTheHiddenStatesOfTransformers) {
   }
 }
 
+TEST_F(WordInBert, SentencesWithoutASenseAreNotCounted) {
+  std::vector<ContextSentence> sentences{
+      {"The bank lends money.", "money"}, {"The river bank.", "river"}, {"A bank, a money bank.", "money"}};
+  const inspect::WordContext known = context("bank", sentences);
+  sentences.push_back({"The bank.", ""}), sentences.push_back({"A bank.", ""});
+  const inspect::WordContext found = context("bank", sentences);
+  for (std::size_t layer = 0; layer < known.layers.size(); ++layer) {
+    const inspect::ContextLayer &a = found.layers[layer], &b = known.layers[layer];
+    EXPECT_EQ(a.same_sense, b.same_sense) << a.name;
+    EXPECT_EQ(a.other_sense, b.other_sense) << a.name;
+    EXPECT_EQ(a.silhouette, b.silhouette) << a.name;
+  }
+  const inspect::WordContext none = context("bank", {{"The bank.", ""}, {"A bank.", ""}});
+  EXPECT_TRUE(std::isnan(none.layers[0].same_sense));
+  EXPECT_TRUE(std::isfinite(none.layers[0].mean_cosine));
+}
+
 TEST_F(WordInBert, WordsAreFoundWhole) {
   EXPECT_REGARD_ERROR(context("bank", {{"The banks lend money.", ""}}), ErrorKind::invalid_input, "bank");
   EXPECT_REGARD_ERROR(context("bank", {{"The embankment.", ""}}), ErrorKind::invalid_input, "bank");
