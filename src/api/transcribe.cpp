@@ -1,5 +1,7 @@
 #include "regard/transcribe.h"
 
+#include <fmt/format.h>
+
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "tasks/transcribe.h"
@@ -40,6 +42,20 @@ TranscriptSegment outer(const tasks::TranscriptSegment& segment) {
           segment.compression_ratio,
           segment.no_speech,
           words_as<TranscriptWord>(segment.words)};
+}
+
+// Throw usage unless a time can be written as hours, minutes, seconds and milliseconds.
+void check_time(double seconds) {
+  constexpr double kMostSeconds = 1e9;
+  if (!(seconds >= 0.0 && seconds <= kMostSeconds))
+    throw usage_error("format: a time of the transcript is out of range")
+        .found(fmt::format("{} seconds", seconds))
+        .expected(fmt::format("0 to {} seconds", kMostSeconds));
+}
+
+void check_times(const TranscriptSegment& segment) {
+  check_time(segment.start), check_time(segment.end);
+  for (const TranscriptWord& word : segment.words) check_time(word.start), check_time(word.end);
 }
 
 }  // namespace
@@ -89,9 +105,11 @@ std::string format(const Transcript& transcript, const std::string& format) {
     throw usage_error("unknown transcript format").found(format).expected("text, srt, vtt, tsv or json");
   tasks::TranscriptWriter writer(*known, transcript.file);
   std::string all = writer.begin();
-  for (const TranscriptSegment& one : transcript.segments)
+  for (const TranscriptSegment& one : transcript.segments) {
+    check_times(one);
     all += writer.segment({one.start, one.end, one.text, one.tokens, one.temperature, one.log_probability,
                            one.compression_ratio, one.no_speech, words_as<tasks::TranscriptWord>(one.words)});
+  }
   return all + writer.end({transcript.language, transcript.duration, {}});
 }
 
