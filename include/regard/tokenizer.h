@@ -110,8 +110,8 @@ class REGARD_API Tokenizer {
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io if a file cannot be read, bad_file for a line that is not
-  // UTF-8 (see skip_bad_utf8), usage if there are no files or options conflict, and cancelled if `progress`
-  // returns false.
+  // UTF-8 (see skip_bad_utf8), usage if there are no files or options conflict, invalid_input for a special
+  // token that is not UTF-8, and cancelled if `progress` returns false.
   static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
 
   // Convert a text, or a pair of texts, to tokens. Throws usage if max_length or stride is negative, or if

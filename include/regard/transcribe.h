@@ -91,7 +91,8 @@ class REGARD_API Transcriber {
   std::shared_ptr<State> state_;
 };
 
-// Return the transcript in a format: "text", "srt", "vtt", "tsv" or "json". Throws usage for another name.
+// Return the transcript in a format: "text", "srt", "vtt", "tsv" or "json". Throws usage for another name,
+// and for a time that is not from 0 to 10⁹ seconds.
 REGARD_API std::string format(const Transcript& transcript, const std::string& format);
 
 }  // namespace regard

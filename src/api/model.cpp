@@ -26,6 +26,12 @@ void api::check_text(std::string_view text) {
                 {"text", -1, static_cast<std::int64_t>(*bad)});
 }
 
+std::filesystem::path api::lasting_path(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : absolute;
+}
+
 const inspect::Map& Attention::State::map(Kind kind, std::int64_t layer, std::int64_t head) const {
   for (const inspect::Map& map : view.maps)
     if (map.head.kind == kind && map.head.layer == layer && map.head.head == head) return map;
@@ -121,6 +127,8 @@ Model load(const std::filesystem::path& path, const Progress& progress, const Lo
                      .adapter = options.adapter,
                      .language = options.language};
   state->loaded = infer::LoadedModel::open(path, state->settings);
+  state->folder = state->loaded.folder = api::lasting_path(path);
+  state->settings.adapter = api::lasting_path(options.adapter);
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();

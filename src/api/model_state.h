@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,9 +17,10 @@
 namespace regard {
 
 struct REGARD_HIDDEN Model::State {
-  std::string name;
+  std::string name;                // path given to load(), for messages
   infer::FolderSettings settings;  // settings with which the folder was opened
   infer::LoadedModel loaded;
+  std::filesystem::path folder;  // absolute path of the folder
 
   void need(models::ModelKind kind, const char* what) const {
     if (loaded.model->kind() != kind)
@@ -53,6 +55,10 @@ infer::SearchOptions search_options(const infer::LoadedModel& loaded, const Deco
 // Return the token ids of a conversation formatted with a chat template (see Model::chat()).
 ModelInput read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
                              bool truncate, std::string_view chat_template);
+
+// Return the absolute path of a model folder that is opened again later, so that the program may change its
+// working directory. An empty path stays empty.
+std::filesystem::path lasting_path(const std::filesystem::path& path);
 
 void check_text(std::string_view text);  // throws invalid_input if the text is not UTF-8
 

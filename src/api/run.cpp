@@ -41,12 +41,13 @@ void write_tensors(const std::filesystem::path& file, const NamedTensors& tensor
 }
 
 struct REGARD_HIDDEN Runner::State {
-  explicit State(const std::filesystem::path& path) {
+  explicit State(const std::filesystem::path& path) : name(path.string()) {
     const auto folder = formats::ModelFolder::open(path);
-    loaded.folder = path, loaded.warning = folder.warning;
+    loaded.folder = api::lasting_path(path), loaded.warning = folder.warning;
     loaded.model = load_model(folder, is_quantized(folder.config) ? WeightMode::int8 : WeightMode::widened);
     if (loaded.model->kind() != ModelKind::encoder) loaded.options = inspect::tensor_search_options(folder);
   }
+  std::string name;  // path given to the constructor
   std::shared_ptr<ThreadPool> pool = api::pool();
   std::mutex calls;
   infer::LoadedModel loaded;  // the loaded model; its tokenizers are loaded by attend()
@@ -86,7 +87,7 @@ std::vector<Attention> Runner::attend(const NamedTensors& inputs, const CaptureO
                  [&] { state.loaded.add_tokenizers(formats::ModelFolder::open(state.loaded.folder)); });
   const auto edits = state.resolve(options.interventions);
   inspect::AttendRequest request;
-  request.model_name = state.loaded.folder.string();
+  request.model_name = state.name;
   request.edits = edits.get(), request.interventions = options.interventions;
   request.selection.layers.insert(options.layers.begin(), options.layers.end());
   request.selection.heads.insert(options.heads.begin(), options.heads.end());

@@ -82,15 +82,15 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   }
 
   void end(Id id, const SessionResult& result) {
-    std::function<void(const SessionResult&)> done;
+    // The callbacks are destroyed without the lock, because objects that they own may call the library.
+    decltype(streamers)::node_type streamer;
     {
       const std::lock_guard lock(guard);
-      const auto found = streamers.find(id);
-      if (found == streamers.end()) return;
-      done = std::move(found->second.callbacks.done);
-      streamers.erase(found);
+      streamer = streamers.extract(id);
     }
-    if (done) done(result);
+    if (streamer.empty()) return;
+    if (const SessionCallbacks& callbacks = streamer.mapped().callbacks; callbacks.done)
+      callbacks.done(result);
   }
 
   Id join(ModelInput input, const DecodingOptions& options, SessionCallbacks callbacks) {

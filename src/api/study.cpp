@@ -66,7 +66,7 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   if (request.view == "tokens") {
     infer::FolderSettings settings = state->settings;
     settings.weight_mode = WeightMode::widened;
-    widened = infer::LoadedModel::open(state->name, settings);
+    widened = infer::LoadedModel::open(state->folder, settings);
   }
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
   inspect::StudyTable table =

@@ -68,8 +68,10 @@ struct REGARD_HIDDEN Embedder::State {
   tasks::Embedder embedder;
 };
 
-Embedder::Embedder(const std::filesystem::path& folder, const EmbedOptions& options)
-    : state_(std::make_shared<State>(folder, options)) {}
+Embedder::Embedder(const std::filesystem::path& folder, const EmbedOptions& options) {
+  if (options.prompt) api::check_text(*options.prompt);
+  state_ = std::make_shared<State>(folder, options);
+}
 
 Embedder::State& Embedder::state() const {
   return api::state_of(state_, "Embedder");
@@ -152,7 +154,7 @@ std::vector<Label> Classifier::classify(std::string_view first, std::string_view
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
   state().need(InputKind::pixels);
-  const auto folder = formats::ModelFolder::open(state().model->name).path;
+  const auto folder = formats::ModelFolder::open(state().model->folder).path;
   const tasks::ImageReader reader(folder, state().model->loaded.model->input_spec());
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
@@ -192,8 +194,10 @@ struct REGARD_HIDDEN Filler::State : api::TaskState {
   tasks::Filler filler;
 };
 
-Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options)
-    : state_(api::made<State>(model, targets, options)) {}
+Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options) {
+  for (const std::string& target : targets) api::check_text(target);
+  state_ = api::made<State>(model, targets, options);
+}
 
 Filler::State& Filler::state() const {
   return api::state_of(state_, "Filler");

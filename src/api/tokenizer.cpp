@@ -55,6 +55,7 @@ text::TokenizerTraining inner(const TokenizerTraining& options) {
         .found("vocabulary_size " + std::to_string(options.vocabulary_size) + ", min_frequency " +
                std::to_string(options.min_frequency.value_or(0)))
         .expected("0 or more");
+  for (const std::string& token : options.special_tokens) api::check_text(token);
   text::TokenizerTraining to;
   to.type = options.type, to.vocabulary_size = static_cast<std::size_t>(options.vocabulary_size);
   to.min_frequency = options.min_frequency, to.words = options.words;

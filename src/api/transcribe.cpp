@@ -1,5 +1,7 @@
 #include "regard/transcribe.h"
 
+#include <fmt/format.h>
+
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "tasks/transcribe.h"
@@ -42,12 +44,26 @@ TranscriptSegment outer(const tasks::TranscriptSegment& segment) {
           words_as<TranscriptWord>(segment.words)};
 }
 
+// Throw usage unless a time can be written as hours, minutes, seconds and milliseconds.
+void check_time(double seconds) {
+  constexpr double kMostSeconds = 1e9;
+  if (!(seconds >= 0.0 && seconds <= kMostSeconds))
+    throw usage_error("format: a time of the transcript is out of range")
+        .found(fmt::format("{} seconds", seconds))
+        .expected(fmt::format("0 to {} seconds", kMostSeconds));
+}
+
+void check_times(const TranscriptSegment& segment) {
+  check_time(segment.start), check_time(segment.end);
+  for (const TranscriptWord& word : segment.words) check_time(word.start), check_time(word.end);
+}
+
 }  // namespace
 
 struct REGARD_HIDDEN Transcriber::State {
   State(std::shared_ptr<api::ModelAccess::State> of, const TranscribeOptions& options)
       : model(std::move(of)),
-        folder(formats::ModelFolder::open(model->name)),
+        folder(formats::ModelFolder::open(model->folder)),
         probe(api::probe_of(model->loaded, *turns.pool, {}, options.interventions)),
         transcriber(folder, model->loaded, *turns.pool, inner(options, probe.get())) {}
   api::Turns turns;
@@ -89,9 +105,11 @@ std::string format(const Transcript& transcript, const std::string& format) {
     throw usage_error("unknown transcript format").found(format).expected("text, srt, vtt, tsv or json");
   tasks::TranscriptWriter writer(*known, transcript.file);
   std::string all = writer.begin();
-  for (const TranscriptSegment& one : transcript.segments)
+  for (const TranscriptSegment& one : transcript.segments) {
+    check_times(one);
     all += writer.segment({one.start, one.end, one.text, one.tokens, one.temperature, one.log_probability,
                            one.compression_ratio, one.no_speech, words_as<tasks::TranscriptWord>(one.words)});
+  }
   return all + writer.end({transcript.language, transcript.duration, {}});
 }
 

@@ -135,7 +135,8 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
                                    {options.chat_template, options.context, options.cut});
   if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
   if (task == "masked-language-model")
-    return evaluate::masked_language_model(subject, options.data, {.seed = seed, .context = options.context});
+    return evaluate::masked_language_model(subject, options.data,
+                                           {.seed = seed, .context = options.context, .cut = options.cut});
   if (task == "classification") return of_classes(options, subject);
   if (task == "image-classification") return evaluate::image_classification(subject, folder, options.data);
   if (task == "contrastive") return evaluate::contrastive(subject, folder, options.data);
@@ -313,7 +314,8 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
       "--chat-template", options.chat_template,
       "Name of the chat template; this option implies --chat. Default: the template in the model's folder");
   verb.add_flag("--truncate", options.cut,
-                "Classification, conversations: truncate texts that are too long. Default: report an error");
+                "Classification, conversations, masked language models: truncate texts that are too long. "
+                "Default: report an error");
   verb.add_option("--scores", options.scores,
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the model's folder")

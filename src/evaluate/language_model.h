@@ -21,10 +21,11 @@ struct MaskedOptions {
   std::uint64_t seed = 1;  // the masked tokens depend on the seed and the index of the text
   // maximum tokens per text; further tokens are ignored; 0 means the model's maximum number of positions
   std::int64_t context = 0;
+  bool cut = false;  // with context 0: truncate texts that are too long for the model; if false, throw
 };
 // Replace tokens of each text with the mask token; compute the loss of the original tokens, and the fraction
 // of masks whose most probable token is the original token. Data: text files, one text per line; blank lines
-// are skipped.
+// are skipped. Throws invalid_input with file and line for a text that is too long, unless it is truncated.
 Evaluation masked_language_model(const Subject& subject, const DataOptions& data,
                                  const MaskedOptions& options);
 

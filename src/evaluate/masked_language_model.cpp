@@ -54,13 +54,15 @@ std::pair<double, bool> loss_of(std::span<const float> logits, std::int32_t id) 
 struct MaskedTexts {
   std::vector<MaskedText> texts;
   std::vector<tasks::Input> inputs;
+  std::int64_t truncated = 0;  // number of truncated texts
 };
 
 MaskedTexts read_texts(const Subject& subject, const DataOptions& data, const MaskedOptions& options,
                        Evaluation& result) {
   const tasks::Filler filler(subject.model, subject.pool);  // checks the model, and finds the mask token
   const std::int32_t mask = *subject.model.source->id_of(filler.mask());
-  const tasks::Reader reader(subject.model, {.most_tokens = options.context, .cut = true});
+  const tasks::Reader reader(subject.model,
+                             {.most_tokens = options.context, .cut = options.cut || options.context > 0});
   data::TableReader table(
       {.files = data.files, .format = data::TableFormat::text, .blank = data::Faulty::skip});
   MaskedTexts all;
@@ -69,6 +71,7 @@ MaskedTexts read_texts(const Subject& subject, const DataOptions& data, const Ma
     MaskedText text = masked(placed(row.place(), [&] { return reader.read(row.text(0)); }), subject.model,
                              mask, options, all.texts.size());
     if (text.places.empty()) continue;
+    all.truncated += text.input.cut ? 1 : 0;
     all.inputs.push_back(text.input);
     all.texts.push_back(std::move(text));
     result.rows.push_back({row.place(), row.text(0), nullptr, nullptr});
@@ -141,6 +144,10 @@ Evaluation masked_language_model(const Subject& subject, const DataOptions& data
   result.fact("mask_share", options.share);
   result.fact("mask_seed", options.seed);
   add_masked_scores(std::move(statistics), result);
+  if (all.truncated > 0) {
+    result.fact("truncated", all.truncated);
+    result.line("truncated      {}", all.truncated);
+  }
   return result;
 }
 

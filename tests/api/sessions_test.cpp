@@ -86,6 +86,22 @@ TEST_F(PublicSessions, DoneComesAlsoWhereTextThrows) {
   EXPECT_EQ(sessions.live(), 0);
 }
 
+TEST_F(PublicSessions, WhatACallbackOwnsMayJoinWhenItIsDestroyed) {
+  const Model model = load(folder_ / "gpt");
+  Sessions sessions(model);
+  int joined = 0;
+  const DecodingOptions options{.beam = 1, .max_new = 2};
+  {
+    const std::shared_ptr<void> owned(nullptr,
+                                      [&](void*) { joined += sessions.join("x", options) > 0 ? 1 : 0; });
+    sessions.join("the fox", options, {.text = [owned](std::string_view) {}});
+  }
+  while (sessions.step()) {
+  }
+  EXPECT_EQ(joined, 1);
+  EXPECT_EQ(sessions.live(), 0);
+}
+
 TEST_F(PublicSessions, AnswerConversationsAsChatDoes) {
   const Model model = load(folder_ / "gpt");
   const std::vector<Message> conversation{{"user", "the fox"}};

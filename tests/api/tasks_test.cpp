@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "regard/result.h"
+#include "regard/study.h"
 #include "support/golden.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
@@ -36,6 +38,8 @@ TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
   EXPECT_REGARD_ERROR(Embedder(testing::golden("hf-more/st-cls"), {.pooling = "median"}), ErrorKind::usage,
                       "median");
   EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::invalid_input, "UTF-8");
+  EXPECT_REGARD_ERROR(Embedder(testing::golden("hf-more/st-cls"), {.prompt = "\xff"}),
+                      ErrorKind::invalid_input, "UTF-8");
 }
 
 // quantize() also copies the other files of the model folder, such as the pooling configuration.
@@ -151,6 +155,23 @@ TEST(PublicTasks, AnswererAndFillerAnswerAndFill) {
   }
   EXPECT_REGARD_ERROR(Filler(load(testing::golden("tasks/roberta-qa"))), ErrorKind::usage,
                       "no head for masked tokens");
+  EXPECT_REGARD_ERROR(Filler(load(testing::golden("tasks/roberta-fill")), {"good", "\xff"}),
+                      ErrorKind::invalid_input, "UTF-8");
+}
+
+// A program such as a daemon changes its working directory after loading.
+TEST(PublicTasks, AWorkingDirectoryMayChangeAfterLoading) {
+  const fs::path before = fs::current_path();
+  fs::current_path(testing::golden(""));
+  const Model mask = load("tasks/roberta-fill"), images = load("hf-tiny/vit");
+  fs::current_path("/");
+  const auto labels = attempt(
+      [&] { return Classifier(images).classify_image(testing::golden("tasks/alpha.png")).at(0).size(); });
+  const auto rows =
+      attempt([&] { return study(mask, "tokens", {.text = "the <mask>", .steps = 1}).rows.size(); });
+  fs::current_path(before);
+  EXPECT_TRUE(labels) << labels.error().what();
+  EXPECT_TRUE(rows) << rows.error().what();
 }
 
 }  // namespace

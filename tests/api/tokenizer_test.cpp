@@ -128,6 +128,8 @@ TEST(PublicTokenizer, IsTrainedAsTheProgramTrainsIt) {
                       ErrorKind::cancelled, "cancelled");
   EXPECT_REGARD_ERROR(Tokenizer::train(files, {.type = "sentence"}), ErrorKind::usage, "sentence");
   EXPECT_REGARD_ERROR(Tokenizer::train({}), ErrorKind::usage, "one file");
+  EXPECT_REGARD_ERROR(Tokenizer::train(files, {.special_tokens = {"<unk>", "a\xff"}}),
+                      ErrorKind::invalid_input, "UTF-8");
   testing::write_file(folder.path(), "bad.txt", "good\nb\xff\n" + text);
   const std::vector<std::filesystem::path> bad{folder / "bad.txt"};
   EXPECT_REGARD_ERROR(Tokenizer::train(bad), ErrorKind::bad_file, "bad.txt:2");

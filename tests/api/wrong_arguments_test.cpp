@@ -11,6 +11,7 @@
 
 #include "regard/regard.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 
 namespace regard::testing {
 namespace {
@@ -271,6 +272,21 @@ TEST(WrongArguments, Print) {
   });
   EXPECT_EQ(matrix_text("x", Tensor::zeros({1, 2}, DType::boolean), {.digits = 0}), "x [1, 2]\n    0  0\n");
   EXPECT_EQ(vector_text(Tensor::of({kNotANumber}), 1), "[nan]");
+}
+
+TEST(WrongArguments, TimesOfATranscript) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  Transcript transcript;
+  transcript.segments.resize(1);
+  transcript.segments[0].words.resize(1);
+  const std::string text = format(transcript, "srt");
+  EXPECT_NE(text.find("00:00:00,000 --> 00:00:00,000"), std::string::npos) << text;
+  for (const double time : {kNan, -1.0, 1e300}) {
+    Transcript segment = transcript, word = transcript;
+    segment.segments[0].end = word.segments[0].words[0].start = time;
+    EXPECT_REGARD_ERROR(format(segment, "srt"), ErrorKind::usage, "out of range");
+    EXPECT_REGARD_ERROR(format(word, "vtt"), ErrorKind::usage, "out of range");
+  }
 }
 
 TEST(WrongArguments, Explain) {

@@ -173,6 +173,22 @@ TEST(Evaluation, MaskedLanguageModel) {
   EXPECT_NE(loss(one, 1), loss(one, 2));
 }
 
+// A long text is an error with its line. It is truncated only if the caller asks for it, and counted.
+TEST(Evaluation, MaskedLanguageModelTruncatesOnlyOnRequest) {
+  Opened one("tasks/roberta-fill");
+  const testing::TemporaryFolder folder;
+  std::string text = "a short line\n";
+  for (int i = 0; i < 200; ++i) text += "word ";
+  const std::string lines = testing::write_file(folder.path(), "long.txt", text + "\n").string();
+  const DataOptions data{.files = {lines}};
+  EXPECT_REGARD_ERROR(masked_language_model(one.subject, data, {}), ErrorKind::invalid_input, "long.txt:2");
+  for (const MaskedOptions& options : {MaskedOptions{.cut = true}, MaskedOptions{.context = 20}}) {
+    const Evaluation result = masked_language_model(one.subject, data, options);
+    EXPECT_EQ(result.facts["truncated"], 1);
+    EXPECT_EQ(result.rows.size(), 2U);
+  }
+}
+
 TEST(Evaluation, IntervalsContainTheScore) {
   Opened one("hf-more/bert-ner");
   const Evaluation result = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
