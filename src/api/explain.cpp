@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/check.h"
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
 #include "regard/math.h"
@@ -250,8 +251,8 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
     throw usage_error("follow_query: the step 'weights' has a wrong number of row names")
-        .found(fmt::format("{} names", names.size()))
-        .expected(fmt::format("{} names", length));
+        .found(counted(names.size(), "name"))
+        .expected(counted(length, "name"));
   const Tensor& scores =
       matrix_of(step_named(steps, has_step(steps, "scaled") ? "scaled" : "scores"), length, length);
   const char* given = has_step(steps, "values") ? "values" : has_step(steps, "placed") ? "placed" : "vectors";

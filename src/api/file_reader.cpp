@@ -1,5 +1,6 @@
 #include "api/file_reader.h"
 
+#include "base/counted.h"
 #include "base/placed.h"
 #include "formats/safetensors.h"
 #include "inspect/padded_side.h"
@@ -32,7 +33,7 @@ ModelInput read_tensors(const InputSpec& spec, const std::string& file) {
     std::vector<ModelInput> rows = inspect::PaddedSide(inspect::usable_inputs(inputs), spec).inputs();
     if (rows.size() != 1)
       throw input_error(std::string("\"") + spec.name + "\" has a wrong number of rows")
-          .found(std::to_string(rows.size()) + " rows")
+          .found(counted(rows.size(), "row"))
           .expected("1 row");
     return std::move(rows[0]);
   });

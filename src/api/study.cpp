@@ -1,4 +1,5 @@
 #include "regard/study.h"
+#include "base/counted.h"
 
 #include "api/media_reader.h"
 #include "api/model_state.h"
@@ -83,8 +84,8 @@ std::string format(const Study& study, std::string_view format, std::size_t most
   for (const Study::Row& row : study.rows)
     if (row.size() != study.columns.size())
       throw usage_error("the number of cells of a row differs from the number of columns")
-          .found(std::to_string(row.size()) + " cells")
-          .expected(std::to_string(study.columns.size()) + " cells");
+          .found(counted(row.size(), "cell"))
+          .expected(counted(study.columns.size(), "cell"));
   if (format == "text") return table.text(most_rows);
   if (format == "csv") return table.csv();
   if (format == "svg") return table.svg();

@@ -1,5 +1,6 @@
 #include "cli/bad_lines.h"
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/json_text.h"
 #include "cli/output.h"
@@ -25,8 +26,8 @@ bool BadLines::skips(const Error& error) {
 
 void BadLines::report(bool quiet) const {
   if (count_ == 0 || quiet) return;
-  print_message("regard: {} {} skipped, with empty results; first error: {}\n", count_,
-                count_ == 1 ? "line was" : "lines were", first_);
+  print_message("regard: {} skipped, with empty results; first error: {}\n",
+                counted(count_, "line was", "lines were"), first_);
 }
 
 std::string skipped_result(bool json, std::int64_t line, const Error& error) {

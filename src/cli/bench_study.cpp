@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "cli/bench.h"
 #include "cli/number_checks.h"
@@ -178,7 +179,7 @@ void run(const StudyBenchRequest& request, Globals& globals) {
   for (const std::int64_t longest : {request.tokens, request.length})
     if (model->max_positions() > 0 && longest > model->max_positions())
       throw usage_error("--tokens or --length exceeds the model's maximum number of positions")
-          .found(std::to_string(longest) + " tokens")
+          .found(counted(longest, "token"))
           .expected("at most " + std::to_string(model->max_positions()) + " tokens");
   model->prepare_for_inference(globals.pool());
   time_captures(*model, request, globals);

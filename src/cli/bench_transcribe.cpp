@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "cli/bench.h"
 #include "cli/timing.h"
@@ -84,7 +85,7 @@ class Transcription {
     }
     if (std::ssize(collector.results[0].at(0).tokens) != search_.max_new)
       throw usage_error("--prompt and --new together exceed the decoder's positions")
-          .found(std::to_string(std::ssize(prompt_) + search_.max_new) + " tokens")
+          .found(counted(std::ssize(prompt_) + search_.max_new, "token"))
           .expected("at most " + std::to_string(model_->max_positions()) + " tokens");
   }
 

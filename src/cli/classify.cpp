@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/placed.h"
@@ -36,8 +37,8 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
   const std::int64_t wanted = model.loaded().model->labels();
   if (std::ssize(*options.labels) != wanted)
     throw file_error(request.labels, "the number of labels does not match the model")
-        .found(std::to_string(options.labels->size()) + " labels")
-        .expected(std::to_string(wanted) + " labels");
+        .found(counted(options.labels->size(), "label"))
+        .expected(counted(wanted, "label"));
   return options;
 }
 
@@ -230,7 +231,7 @@ void classify(const ClassifyRequest& request, Globals& globals) {
     throw usage_error("--pair needs a text model; this model reads sounds").remedy("Remove --pair");
   if (!images && !sounds && !request.files.empty())
     throw usage_error("a text model reads one input file")
-        .found(fmt::format("{} files", request.files.size() + 1))
+        .found(counted(request.files.size() + 1, "file"))
         .remedy("Run the command once for each file");
   ClassifyVerb verb(request, globals, reads);
   if (images)

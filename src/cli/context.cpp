@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "api/file_reader.h"
+#include "base/counted.h"
 #include "base/line_reader.h"
 #include "cli/adapter.h"
 #include "cli/output.h"
@@ -98,8 +99,7 @@ const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, c
 
 void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
   constexpr std::size_t kMostColumns = 12;  // maximum number of sentences for which cosines are printed
-  print_result("'{}' in {} {}\n", context.word, context.places.size(),
-               context.places.size() == 1 ? "sentence" : "sentences");
+  print_result("'{}' in {}\n", context.word, counted(context.places.size(), "sentence"));
   for (std::size_t i = 0; i < context.places.size(); ++i) {
     const inspect::ContextSentence& sentence = context.sentences[i];
     print_result("{:>4}  {}{}\n", i + 1, sentence.sense.empty() ? "" : "[" + sentence.sense + "] ",

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json_text.h"
 #include "base/line_reader.h"
 #include "base/plain_text.h"
@@ -144,7 +145,7 @@ class LineDecoder : public infer::Listener {
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};
     if (sentences.size() > kPartMask)
       throw Error(ErrorKind::invalid_input, "the line has too many sentences", place())
-          .found(fmt::format("{} sentences", sentences.size()))
+          .found(counted(sentences.size(), "sentence"))
           .expected(fmt::format("at most {} sentences", kPartMask));
     for (const text::Sentence& sentence : sentences) {
       const std::string given = options_.before + std::string(sentence.text);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "cli/output.h"
@@ -149,8 +150,8 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
     const auto latest = run.latest();
     if (latest && latest->step >= options.steps) {
       if (!globals.quiet)
-        print_message("{}: already trained for {} steps; --retrain trains it again.\n", options.folder,
-                      latest->step);
+        print_message("{}: already trained for {}; --retrain trains it again.\n", options.folder,
+                      counted(latest->step, "step"));
       return training;
     }
   }
@@ -166,8 +167,8 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
   screen.clear();
   training = {true, watch.seconds(), result.stopped};
   if (!globals.quiet)
-    print_message("{} {} steps in {}: {}\n", result.stopped ? "stopped after" : "trained", result.steps,
-                  duration_text(training.seconds), options.folder);
+    print_message("{} {} in {}: {}\n", result.stopped ? "stopped after" : "trained",
+                  counted(result.steps, "step"), duration_text(training.seconds), options.folder);
   return training;
 }
 

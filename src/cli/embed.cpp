@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/require_writable.h"
 #include "cli/adapter.h"
@@ -101,7 +102,8 @@ class EmbedVerb {
     work_on_lines(request_.input, work, bad_lines);
     bad_lines.report(globals_.quiet);
     throw_if_stopped();
-    if (cut_ > 0) say(fmt::format("{} texts were truncated to {} tokens", cut_, most_tokens()));
+    if (cut_ > 0)
+      say(fmt::format("{} truncated to {}", counted(cut_, "text"), counted(most_tokens(), "token")));
     if (!request_.output.empty()) write_tensor();
     if (probes_) probes_->finish();
     source_->finish();
@@ -180,7 +182,8 @@ class EmbedVerb {
   void write_tensor() {
     const formats::NamedTensor tensors[] = {{"embeddings", collected()}};
     formats::write_safetensors(request_.output, tensors, {{"format", "pt"}});
-    say(fmt::format("wrote {} vectors of {} numbers to {}", line_, source_->size(), request_.output));
+    say(fmt::format("wrote {} of {} to {}", counted(line_, "vector"), counted(source_->size(), "number"),
+                    request_.output));
   }
 
   void write_similarities() {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "cli/explain_block.h"
 #include "cli/explain_pull.h"
@@ -87,7 +88,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input, const st
           std::optional<std::int64_t> query) {
   const std::int64_t tokens = std::ssize(input.tokens);
   const std::int64_t shown = request.full ? tokens : std::min(tokens, kMostShown);
-  print_result("{} tokens:", tokens);
+  print_result("{}:", counted(tokens, "token"));
   for (std::int64_t i = 0; i < shown; ++i) print_result(" [{}]", input.tokens[static_cast<std::size_t>(i)]);
   print_result("{}\n", shown < tokens ? fmt::format(" … {} more", tokens - shown) : "");
   for (const ExplainStep& step : steps) {
@@ -123,7 +124,7 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
   const std::int64_t tokens = std::ssize(found.input.tokens);
   if (tokens > kMostShown && !request.full)
     throw input_error("TEXT is too long for an image")
-        .found(fmt::format("{} tokens", tokens))
+        .found(counted(tokens, "token"))
         .expected(fmt::format("at most {} tokens", kMostShown))
         .remedy("Add --full to draw all tokens");
   inspect::View view;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/counted.h"
 #include "cli/explain_source.h"
 #include "cli/output.h"
 #include "infer/loaded_model.h"
@@ -180,7 +181,7 @@ class BlockText {
         best += fmt::format("{}{} {:.2f}", i == 0 ? "" : ", ", keys[order[i]], row[order[i]]);
       text_ += fmt::format("  head {:<5} weights: {}\n", head, best);
     }
-    if (heads > 8) text_ += fmt::format("  … {} more heads\n", heads - 8);
+    if (heads > 8) text_ += fmt::format("  … {}\n", counted(heads - 8, "more head"));
   }
 
   void feed_forward() {
@@ -234,7 +235,7 @@ std::string block_text(const BlockRequest& request, ThreadPool& pool) {
   const std::int64_t longest = std::max(std::ssize(input.source.ids), std::ssize(input.target));
   if (longest > kMostExplained)
     throw input_error("TEXT is too long to explain")
-        .found(fmt::format("{} tokens", longest))
+        .found(counted(longest, "token"))
         .expected(fmt::format("at most {} tokens", kMostExplained));
   LayerProbe probe(request.layer);
   inspect::run_pass(*loaded.model, pool, input, &probe);

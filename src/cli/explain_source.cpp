@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/output.h"
@@ -85,7 +86,7 @@ Tensor columns_of(const Tensor& all, std::int64_t head, std::int64_t heads) {
 void check_length(std::int64_t tokens) {
   if (tokens > kMostExplained)
     throw input_error("TEXT is too long to explain")
-        .found(fmt::format("{} tokens", tokens))
+        .found(counted(tokens, "token"))
         .expected(fmt::format("at most {} tokens", kMostExplained));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/file_reader.h"
+#include "base/counted.h"
 #include "base/placed.h"
 #include "base/require_writable.h"
 #include "cli/adapter.h"
@@ -128,7 +129,7 @@ void run(const RunOptions& options, Globals& globals) {
   warn_of_unused(edits.get());
   if (!options.outputs.empty()) {
     formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
-    if (!globals.quiet) print_message("wrote {} tensors to {}\n", tensors.size(), options.outputs);
+    if (!globals.quiet) print_message("wrote {} to {}\n", counted(tensors.size(), "tensor"), options.outputs);
   }
   if (captures) captures->finish();
   if (captures && !globals.quiet && options.attend != "-") print_message("wrote {}\n", options.attend);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/json_text.h"
 #include "cli/number_checks.h"
@@ -103,8 +104,8 @@ void prune(const PruneOptions& options, const Globals& globals) {
       print_result("{}\n",
                    json_text(Json{{"run", path}, {"before", steps}, {"kept", kept}, {"freed", freed}}));
     else
-      print_result("{}: removed {} of {} checkpoints, {}; kept {}\n", path, steps.size() - kept.size(),
-                   steps.size(), size_text(freed), fmt::join(kept, ", "));
+      print_result("{}: removed {} of {}, {}; kept {}\n", path, steps.size() - kept.size(),
+                   counted(steps.size(), "checkpoint"), size_text(freed), fmt::join(kept, ", "));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/json_text.h"
 #include "base/progress.h"
@@ -52,12 +53,12 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTr
 void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokenizer,
             const text::SkippedLines& skipped, double seconds) {
   if (skipped.count > 0)
-    print_message("{}:{}: the line is not UTF-8; {} such {} skipped\n", skipped.file, skipped.line,
-                  skipped.count, skipped.count == 1 ? "line was" : "lines were");
+    print_message("{}:{}: the line is not UTF-8; {} skipped\n", skipped.file, skipped.line,
+                  counted(skipped.count, "such line was", "such lines were"));
   const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
   print_message(
-      "{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
+      "{}: {}{}, {:.1f} s\n", options.output, counted(tokenizer.vocabulary_size(), "token"),
       short_of ? fmt::format(" of {} requested: the text contains no more candidate tokens", wanted) : "",
       seconds);
 }

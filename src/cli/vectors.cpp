@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
@@ -130,9 +131,9 @@ void evaluate_pairs(const Globals& globals, const VectorsOptions& options,
                        {"pairs", result.pairs},
                        {"unknown", result.unknown}});
   print_result(
-      "Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} pairs with out-of-vocabulary words skipped ({:.1f} "
+      "Spearman {:.4f}, Pearson {:.4f} over {}; {} with out-of-vocabulary words skipped ({:.1f} "
       "%)\n",
-      result.spearman, result.pearson, result.pairs, result.unknown,
+      result.spearman, result.pearson, counted(result.pairs, "pair"), counted(result.unknown, "pair"),
       percent(result.unknown, result.pairs + result.unknown));
 }
 

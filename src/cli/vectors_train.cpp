@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/progress.h"
 #include "base/require_writable.h"
 #include "cli/corpus_progress.h"
@@ -128,7 +129,8 @@ void train(Globals& globals, VectorsTrainOptions& options) {
   catch_signals();
   const double read_seconds = watch.seconds();
   if (!globals.quiet && !globals.json)
-    print_message("{} words, vocabulary of {} words\n", corpus.tokens_read, corpus.words.size());
+    print_message("{}, vocabulary of {}\n", counted(corpus.tokens_read, "word"),
+                  counted(corpus.words.size(), "word"));
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
   if (stop_signal() != 0) return;  // write nothing if a signal interrupted the training
@@ -144,8 +146,9 @@ void train(Globals& globals, VectorsTrainOptions& options) {
                        {"words_per_cpu_second", trained.words_per_cpu_second},
                        {"seconds", watch.seconds()}});
   if (!globals.quiet)
-    print_message("{}: {} vectors of {} numbers, {:.0f} words/s, {:.1f} s\n", options.output,
-                  corpus.words.size(), size, trained.words_per_second, watch.seconds());
+    print_message("{}: {} of {}, {:.0f} words/s, {:.1f} s\n", options.output,
+                  counted(corpus.words.size(), "vector"), counted(size, "number"), trained.words_per_second,
+                  watch.seconds());
 }
 
 void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "regard/error.h"
@@ -23,8 +24,8 @@ std::shared_ptr<const MappedFile> checked(const std::filesystem::path& folder, c
   const Json entry = require<Json>(files, file, (folder / kAboutFeatures).string());
   if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
     throw file_error(name, "the length of the file has changed")
-        .found(std::to_string(mapped->bytes().size()) + " bytes")
-        .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)) + " bytes");
+        .found(counted(mapped->bytes().size(), "byte"))
+        .expected(counted(require<std::uint64_t>(entry, "bytes", name), "byte"));
   if (hex(xxh3(mapped->bytes())) != require<std::string>(entry, "xxh3", name))
     throw file_error(name, "the checksum of the file has changed")
         .found(hex(xxh3(mapped->bytes())))

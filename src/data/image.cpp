@@ -5,6 +5,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/input_stream.h"
 #include "regard/error.h"
 
@@ -220,7 +221,7 @@ Image read_one_image(const std::filesystem::path& path) {
   std::vector<Image> images = read_images(path);
   if (images.size() != 1)
     throw file_error(path.string(), "the file does not contain exactly one image")
-        .found(std::to_string(images.size()) + " images")
+        .found(counted(images.size(), "image"))
         .expected("one image in each file");
   return std::move(images[0]);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/input_stream.h"
 #include "base/utf8.h"
@@ -29,8 +30,8 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   for (std::size_t i = 4; i < kHeader; ++i) count = count * 256 + static_cast<std::uint8_t>(bytes[i]);
   if (bytes.size() - kHeader != count)
     throw file_error(file, "the length of the IDX file does not match its header")
-        .found(fmt::format("{} labels", bytes.size() - kHeader))
-        .expected(fmt::format("{} labels", count));
+        .found(counted(bytes.size() - kHeader, "label"))
+        .expected(counted(count, "label"));
   std::vector<std::string> labels;
   for (std::size_t i = kHeader; i < bytes.size(); ++i)
     labels.push_back(std::to_string(static_cast<std::uint8_t>(bytes[i])));
@@ -63,7 +64,7 @@ class PixelRow {
     const std::size_t label =
         table_.label_column == 0 ? row.size() - 1 : static_cast<std::size_t>(table_.label_column) - 1;
     if (label >= row.size())
-      throw row.error(0, "the row has no column for the label").found(fmt::format("{} columns", row.size()));
+      throw row.error(0, "the row has no column for the label").found(counted(row.size(), "column"));
     Image image = blank_image(height_, width_, row.file());
     std::size_t at = 0;
     for (std::size_t column = 0; column < row.size(); ++column) {
@@ -86,7 +87,7 @@ class PixelRow {
     if (height_ == 0 && width_ == 0) height_ = width_ = std::llround(std::sqrt(static_cast<double>(pixels)));
     if (height_ * width_ == pixels) return;
     throw row.error(row.size() - 1, "the number of pixels does not fit the size of the images")
-        .found(fmt::format("{} pixels", pixels))
+        .found(counted(pixels, "pixel"))
         .expected(fmt::format("{} × {}", width_, height_));
   }
 
@@ -100,7 +101,7 @@ LabelledImages read_idx_images(const std::filesystem::path& images, const std::f
   LabelledImages result{read_images(images), read_idx_labels(labels), {}};
   if (result.images.size() != result.labels.size())
     throw file_error(labels.string(), "the number of labels differs from the number of images")
-        .found(fmt::format("{} labels", result.labels.size()))
+        .found(counted(result.labels.size(), "label"))
         .expected(fmt::format("{}, the number of images in {}", result.images.size(), images.string()));
   result.report.records = static_cast<std::int64_t>(result.images.size());
   return result;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/parse_number.h"
 #include "base/plain_text.h"
@@ -84,7 +85,7 @@ void add_pixels(const TableOptions& options, const std::string& file, std::int64
 
 Error unpaired(std::size_t files) {
   return usage_error("each file of images requires a file of labels")
-      .found(fmt::format("{} file{}", files, files == 1 ? "" : "s"))
+      .found(counted(files, "file"))
       .expected(
           "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "
           "labels");

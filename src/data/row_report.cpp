@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "base/counted.h"
+
 namespace regard::data {
 namespace {
 
@@ -41,7 +43,7 @@ std::int64_t RowReport::total_skipped() const {
 }
 
 std::string RowReport::text() const {
-  std::string text = fmt::format("{} records", records);
+  std::string text = counted(records, "record");
   for (std::size_t i = 0; i < kSkipReasons; ++i)
     if (counts_[i] > 0)
       text += fmt::format("; {} {} (first: {})", counts_[i], kPhrases[i], place_name(first_[i]));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/input_stream.h"
 #include "data/sound_parts.h"
 #include "regard/error.h"
@@ -37,7 +38,7 @@ std::unique_ptr<SoundSource> open_source(const std::filesystem::path& path) {
 void check_format(const SoundFormat& format, const std::string& file) {
   if (format.channels < 1 || format.channels > kMostChannels)
     throw file_error(file, "the sound has an unsupported number of channels")
-        .found(std::to_string(format.channels) + " channels")
+        .found(counted(format.channels, "channel"))
         .expected("1 to " + std::to_string(kMostChannels) + " channels");
   if (format.rate < kLowestRate || format.rate > kHighestRate)
     throw file_error(file, "the sound has an unsupported sampling rate")

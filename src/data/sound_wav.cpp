@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "data/sound_parts.h"
 #include "regard/error.h"
 
@@ -198,7 +199,7 @@ class WavSource : public SoundSource {
     if (chunk_ == "fmt ") {
       if (size < 16 || size > 65536)
         throw wrong("the chunk \"fmt \" has a wrong size")
-            .found(std::to_string(size) + " bytes")
+            .found(counted(size, "byte"))
             .expected("16 to 65536 bytes");
       if (!has(static_cast<std::size_t>(size))) throw wrong("the file is truncated");
       read_format(buffer_.data() + begin_, static_cast<std::size_t>(size));
@@ -223,9 +224,8 @@ class WavSource : public SoundSource {
     check_format(format_, stream_->name());
     if (frame != static_cast<std::uint32_t>(format_.channels) * encoding_.bytes)
       throw wrong("the size of a frame does not match the channels and the bits of a sample")
-          .found(std::to_string(frame) + " bytes")
-          .expected(std::to_string(static_cast<std::uint32_t>(format_.channels) * encoding_.bytes) +
-                    " bytes");
+          .found(counted(frame, "byte"))
+          .expected(counted(static_cast<std::uint32_t>(format_.channels) * encoding_.bytes, "byte"));
     format_.name = "WAV, " + name;
   }
 

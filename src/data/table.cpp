@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/line_reader.h"
 #include "base/parse_number.h"
@@ -98,8 +99,8 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
       throw usage_error(in_parallel(options_)
                             ? "the number of columns differs from the number of line-aligned files"
                             : "a file of plain text cannot have several columns")
-          .found(fmt::format("{} columns", columns.size()))
-          .expected(fmt::format("{} column{}", fixed, fixed == 1 ? "" : "s"));
+          .found(counted(columns.size(), "column"))
+          .expected(counted(fixed, "column"));
   }
   if (delimited(options_)) {
     const bool named = !std::all_of(columns.begin(), columns.end(), is_column_number);
@@ -296,8 +297,8 @@ void TableReader::read_fields(TableRow& row) {
   const std::size_t width = !header_.empty() ? header_.size() : all_columns_ ? names_->size() : 0;
   if (width > 0 && fields_.size() != width)
     throw Error(ErrorKind::bad_file, "the number of columns differs from that of the first line", now.place())
-        .found(fmt::format("{} columns", fields_.size()))
-        .expected(fmt::format("{} columns", width));
+        .found(counted(fields_.size(), "column"))
+        .expected(counted(width, "column"));
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {
     TableRow::Cell& cell = row.cells_[i];
     cell.present = numbers_[i] && *numbers_[i] < fields_.size();
@@ -305,7 +306,7 @@ void TableReader::read_fields(TableRow& row) {
       cell.text = fields_[*numbers_[i]];
     else if (i < required_)
       throw Error(ErrorKind::bad_file, fmt::format("the line has no column {}", (*names_)[i]), now.place())
-          .found(fmt::format("{} columns", fields_.size()));
+          .found(counted(fields_.size(), "column"));
   }
 }
 

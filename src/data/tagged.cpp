@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/line_reader.h"
 #include "base/plain_text.h"
 
@@ -127,7 +128,7 @@ void TaggedReader::add_word(TaggedSentence& sentence) {
   const std::size_t tag = now.tag == kLast ? now.fields.size() - 1 : now.tag, most = std::max(now.word, tag);
   if (now.fields.size() <= most || (now.tag == kLast && now.fields.size() < 2))
     throw Error(ErrorKind::bad_file, "the line has too few columns", now.place())
-        .found(fmt::format("{} columns", now.fields.size()))
+        .found(counted(now.fields.size(), "column"))
         .expected(fmt::format("at least {} columns", now.tag == kLast ? 2 : most + 1))
         .remedy("Give the columns of the word and of its label, and separate sentences by empty lines");
   if (sentence.words.empty()) sentence.place = now.place();
@@ -139,7 +140,8 @@ TaggedSentence tagged_sentence(const TableRow& row, std::size_t words, std::size
   TaggedSentence sentence{row.words(words), row.words(tags), row.place()};
   if (sentence.words.size() != sentence.tags.size())
     throw row.error(tags, "the numbers of words and labels differ")
-        .found(fmt::format("{} words and {} labels", sentence.words.size(), sentence.tags.size()))
+        .found(fmt::format("{} and {}", counted(sentence.words.size(), "word"),
+                           counted(sentence.tags.size(), "label")))
         .remedy("Separate words by single spaces. For a space inside a word, use a no-break space");
   return sentence;
 }

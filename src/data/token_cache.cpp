@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/line_reader.h"
 
@@ -58,8 +59,8 @@ class CacheReader {
     const std::string name = (folder_ / file).string();
     if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
       throw file_error(name, "the length of the file has changed")
-          .found(std::to_string(mapped->bytes().size()) + " bytes")
-          .expected(std::to_string(require<std::uint64_t>(entry, "bytes", name)) + " bytes");
+          .found(counted(mapped->bytes().size(), "byte"))
+          .expected(counted(require<std::uint64_t>(entry, "bytes", name), "byte"));
     if (hash_of(*mapped) != require<std::string>(entry, "xxh3", name))
       throw file_error(name, "the checksum of the file has changed")
           .found(hash_of(*mapped))

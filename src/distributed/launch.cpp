@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/counted.h"
 #include "base/thread_pool.h"
 #include "regard/error.h"
 
@@ -73,8 +74,8 @@ std::unique_ptr<Ranks> join() {
 
 std::string HostShare::text() const {
   const std::string binding =
-      bound ? fmt::format("bound to {} core{} each", cores, cores == 1 ? "" : "s") : "not bound to cores";
-  return fmt::format("{} thread{} each, {}", threads, threads == 1 ? "" : "s", binding);
+      bound ? fmt::format("bound to {} each", counted(cores, "core")) : "not bound to cores";
+  return fmt::format("{} each, {}", counted(threads, "thread"), binding);
 }
 
 HostShare share_host(const Ranks& ranks, int threads) {

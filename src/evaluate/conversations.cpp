@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/counted.h"
 #include "data/table.h"
 #include "formats/model_folder.h"
 #include "train/conversations.h"
@@ -27,7 +28,7 @@ Rows read_rows(const train::ChatFormat& format, const DataOptions& data, std::si
     if (one.ids.size() > most) {
       if (!cut)
         throw row.error(0, "the conversation is too long")
-            .found(fmt::format("{} tokens", one.ids.size()))
+            .found(counted(one.ids.size(), "token"))
             .expected(fmt::format("at most {} tokens", most))
             .remedy("Remove the row, or truncate long conversations");
       one.ids.resize(most), one.written.resize(most);

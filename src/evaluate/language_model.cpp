@@ -1,5 +1,6 @@
 #include "evaluate/language_model.h"
 
+#include "base/counted.h"
 #include "data/corpus.h"
 #include "metrics/perplexity.h"
 #include "train/encode.h"
@@ -20,7 +21,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   const std::vector<std::int32_t> stream = train::encode_stream(*subject.model.target, text, subject.pool);
   if (stream.size() < 2)
     throw usage_error("the text is too short to evaluate on")
-        .found(fmt::format("{} tokens", stream.size()))
+        .found(counted(stream.size(), "token"))
         .expected("at least 2");
   Arena arena;
   const train::LossSum loss = train::stream_loss(
@@ -38,12 +39,13 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
               loss.tokens, loss.mean(), metrics::perplexity(loss.total, loss.tokens));
   if (words > 0) {
     result.fact("word_perplexity", metrics::perplexity(loss.total, words));
-    result.line("  per word       {:.2f} ({} words)", metrics::perplexity(loss.total, words), words);
+    result.line("  per word       {:.2f} ({})", metrics::perplexity(loss.total, words),
+                counted(words, "word"));
   }
   result.fact("byte_perplexity", metrics::perplexity(loss.total, bytes));
   result.fact("bits_per_byte", metrics::bits_per_byte(loss.total, bytes));
-  result.line("  per byte       {:.4f} ({} bytes, {:.4f} bits per byte)",
-              metrics::perplexity(loss.total, bytes), bytes, metrics::bits_per_byte(loss.total, bytes));
+  result.line("  per byte       {:.4f} ({}, {:.4f} bits per byte)", metrics::perplexity(loss.total, bytes),
+              counted(bytes, "byte"), metrics::bits_per_byte(loss.total, bytes));
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "data/squad.h"
 #include "metrics/squad.h"
 
@@ -99,8 +100,8 @@ Evaluation question_answering(const Subject& subject, const DataOptions& data, t
                         const std::optional<metrics::AnswerScores>& one) {
     if (!one || !scores.no_answer) return;
     result.details[name] = {{"questions", one->questions}, {"exact_match", one->exact}, {"f1", one->f1}};
-    result.line("{}: exact match {:.2f}, F1 {:.2f} ({} questions)", title, one->exact, one->f1,
-                one->questions);
+    result.line("{}: exact match {:.2f}, F1 {:.2f} ({})", title, one->exact, one->f1,
+                counted(one->questions, "question"));
   };
   part("has_answer", "with an answer", scores.has_answer);
   part("no_answer", "without an answer", scores.no_answer);

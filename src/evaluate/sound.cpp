@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "data/sound_rows.h"
 #include "evaluate/class_scores.h"
 #include "metrics/word_error_rate.h"
@@ -95,9 +96,10 @@ Evaluation speech_recognition(const Subject& subject, const fs::path& folder, co
   result.scores = {{"wer", of_words.rate(), sums(std::move(words), rate_of)},
                    {"cer", of_characters.rate(), sums(std::move(characters), rate_of)}};
   result.fact("words", of_words.length), result.fact("characters", of_characters.length);
-  result.line("WER          {:.4f} ({} errors, {} words)", of_words.rate(), of_words.errors, of_words.length);
-  result.line("CER          {:.4f} ({} errors, {} characters)", of_characters.rate(), of_characters.errors,
-              of_characters.length);
+  result.line("WER          {:.4f} ({}, {})", of_words.rate(), counted(of_words.errors, "error"),
+              counted(of_words.length, "word"));
+  result.line("CER          {:.4f} ({}, {})", of_characters.rate(), counted(of_characters.errors, "error"),
+              counted(of_characters.length, "character"));
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "data/tagged.h"
 #include "evaluate/class_scores.h"
 #include "tasks/tag.h"
@@ -28,7 +29,7 @@ std::vector<data::TaggedSentence> read_sentences(const DataOptions& data) {
   if (has_columns(data.files.at(0))) {
     if (data.columns.size() != 0 && data.columns.size() != 2)
       throw usage_error("the number of columns does not fit the task")
-          .found(fmt::format("{} columns", data.columns.size()))
+          .found(counted(data.columns.size(), "column"))
           .expected("2 columns (words, labels)");
     data::TaggedOptions options{.files = data.files};
     if (!data.columns.empty()) options.word_column = data.columns[0], options.tag_column = data.columns[1];

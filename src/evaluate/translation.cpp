@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/counted.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/perplexity.h"
@@ -45,7 +46,7 @@ void check_length(const infer::LoadedModel& model, std::size_t tokens, const cha
   if (most > 0 && static_cast<std::int64_t>(tokens) > most)
     throw Error(ErrorKind::invalid_input,
                 fmt::format("{} exceeds the model's maximum number of positions", what))
-        .found(fmt::format("{} tokens", tokens))
+        .found(counted(tokens, "token"))
         .expected(fmt::format("at most {} tokens", most))
         .remedy("Split the line, or leave it out");
 }
@@ -155,8 +156,8 @@ Evaluation translation(const Subject& subject, const DataOptions& data, const Sc
   result.fact("loss", loss.mean());
   result.fact("perplexity", perplexity);
   result.fact("target_tokens", loss.tokens);
-  result.line("sentences   {}\nloss        {:.4f} nats per target token ({} tokens)\nperplexity  {:.2f}",
-              outputs.size(), loss.mean(), loss.tokens, perplexity);
+  result.line("sentences   {}\nloss        {:.4f} nats per target token ({})\nperplexity  {:.2f}",
+              outputs.size(), loss.mean(), counted(loss.tokens, "token"), perplexity);
   add_scores(text, outputs, options, result);
   return result;
 }

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/parse_number.h"
 #include "formats/weights.h"
@@ -56,8 +57,8 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   const MappedFile file(path);
   if (file.bytes().size() != size)
     throw damaged(file.path(), "the file's size differs from the manifest")
-        .found(std::to_string(file.bytes().size()) + " bytes")
-        .expected(std::to_string(size) + " bytes");
+        .found(counted(file.bytes().size(), "byte"))
+        .expected(counted(size, "byte"));
   if (hex(xxh3(file.bytes())) != hash)
     throw damaged(file.path(), "the file's checksum differs from the manifest");
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json.h"
 
 namespace regard::formats {
@@ -81,7 +82,7 @@ class EntryReader {
     if (total % 8 != 0) throw fault(label + "the elements do not fill whole bytes");
     if (total / 8 != end - begin)
       throw fault(label + "the length of the data differs from shape and dtype")
-          .found(std::to_string(end - begin) + " bytes")
+          .found(counted(end - begin, "byte"))
           .expected(std::to_string(total / 8));
     entry.begin = data_begin_ + begin;
     entry.size = end - begin;
@@ -128,8 +129,8 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
   if (end != file_size)
     throw Error(ErrorKind::bad_file, "the file continues after the last tensor",
                 {file, -1, static_cast<std::int64_t>(end)})
-        .found(std::to_string(file_size) + " bytes")
-        .expected(std::to_string(end) + " bytes");
+        .found(counted(file_size, "byte"))
+        .expected(counted(end, "byte"));
 }
 
 }  // namespace
@@ -137,16 +138,16 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name) {
   if (file.size() < kLengthBytes)
     throw file_error(name, "not a safetensors file: it is too short")
-        .found(std::to_string(file.size()) + " bytes")
+        .found(counted(file.size(), "byte"))
         .expected("at least " + std::to_string(kLengthBytes) + " bytes");
   const std::uint64_t length = little_endian(file);
   if (length > kMaxSafetensorsHeader)
     throw file_error(name, "not a safetensors file: the header is too long")
-        .found(std::to_string(length) + " bytes")
+        .found(counted(length, "byte"))
         .expected("at most " + std::to_string(kMaxSafetensorsHeader) + " bytes");
   if (length > file.size() - kLengthBytes)
     throw file_error(name, "the file is truncated within its header")
-        .found(std::to_string(file.size()) + " bytes")
+        .found(counted(file.size(), "byte"))
         .expected("at least " + std::to_string(kLengthBytes + length) + " bytes");
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
   JsonLimits limits;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/counted.h"
 #include "formats/zip.h"
 
 namespace regard::formats {
@@ -146,7 +147,7 @@ void TorchFile::read_older_form() {
     if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_->bytes().size() - at)
       throw Error(ErrorKind::bad_file, "storage \"" + key->text + "\" is truncated",
                   {name_, -1, static_cast<std::int64_t>(at)})
-          .found(std::to_string(map_->bytes().size() - at) + " bytes")
+          .found(counted(map_->bytes().size() - at, "byte"))
           .expected(std::to_string(elements) + " elements of " + std::to_string(item[key->text]) + " bytes");
     storages_[key->text] = {at, size};
     at += size;
@@ -178,7 +179,7 @@ void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor)
   std::uint64_t stored = 0;
   if (__builtin_mul_overflow(tensor.storage->elements, item, &stored) || stored > found->second.second)
     throw file_error(name_, label + " is shorter than declared")
-        .found(std::to_string(found->second.second) + " bytes")
+        .found(counted(found->second.second, "byte"))
         .expected(std::to_string(tensor.storage->elements) + " elements of " + std::to_string(item) +
                   " bytes");
   TensorEntry entry;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/counted.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 
@@ -109,8 +110,8 @@ Weights Weights::open_index(const std::filesystem::path& path) {
   }
   if (map.size() != weights.names_.size())
     throw file_error(weights.label_, "the shards contain tensors that the index does not name")
-        .found(std::to_string(weights.names_.size()) + " tensors")
-        .expected(std::to_string(map.size()) + " tensors");
+        .found(counted(weights.names_.size(), "tensor"))
+        .expected(counted(map.size(), "tensor"));
   return weights;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/plain_text.h"
 #include "infer/generation_settings.h"
@@ -46,7 +47,7 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
   if (tokenizer.vocabulary_size() <= vocabulary) return;
   throw file_error(folder.tokenizer.string(),
                    std::string("the tokenizer has more tokens than the model's ") + side + " vocabulary")
-      .found(std::to_string(tokenizer.vocabulary_size()) + " tokens")
+      .found(counted(tokenizer.vocabulary_size(), "token"))
       .expected("at most " + std::to_string(vocabulary) + " tokens")
       .remedy("Use the tokenizer that the model was trained with");
 }
@@ -315,7 +316,7 @@ ModelInput LoadedModel::within_positions(std::vector<std::int32_t> ids, bool tru
   if (truncate) return cut_to_positions(std::move(ids));
   if (limit > 0 && std::ssize(ids) > limit)
     throw input_error(kTextTooLong)
-        .found(std::to_string(ids.size()) + " tokens")
+        .found(counted(ids.size(), "token"))
         .expected("at most " + std::to_string(limit))
         .remedy("Split the text");
   return ids;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::infer {
@@ -31,7 +32,7 @@ void check_tokens(const SearchOptions& options, const Network& model) {
 void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
     throw input_error(std::string(what) + " exceeds the model's maximum number of positions")
-        .found(std::to_string(tokens) + " tokens")
+        .found(counted(tokens, "token"))
         .expected("at most " + std::to_string(limit) + " tokens");
 }
 
@@ -116,14 +117,14 @@ void Scheduler::check(const Request& request) const {
   check_length("the prompt", request.prompt.size(), model_.max_positions());
   if (limit_of(request) < 1)
     throw input_error("the prompt leaves no room for new tokens")
-        .found(std::to_string(request.prompt.size()) + " tokens")
+        .found(counted(request.prompt.size(), "token"))
         .expected("fewer than max_length = " + std::to_string(options.max_length))
         .remedy("Set the number of new tokens (--max-new)");
   const std::int64_t width = width_of(options);
   const std::int64_t rows = cache_.slot_count() - std::ssize(prefixes_);
   if (width > rows)
     throw resource_error("the request needs more rows than the scheduler decodes at once")
-        .found(std::to_string(width) + " rows")
+        .found(counted(width, "row"))
         .expected("at most " + std::to_string(rows) + " rows");
   const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
   if (limits_.cache_pages > 0 && pages > limits_.cache_pages)

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
+
 namespace regard::infer {
 
 namespace {
@@ -34,7 +36,7 @@ std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limi
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(limits.cache_pages(), model.cache_shape().page_bytes(), &bytes))
     throw usage_error("the size of the cache in bytes exceeds 64 bits")
-        .found(std::to_string(limits.cache_tokens) + " tokens")
+        .found(counted(limits.cache_tokens, "token"))
         .remedy("Set a smaller cache_tokens");
   return bytes;
 }

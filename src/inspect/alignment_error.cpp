@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/line_reader.h"
 #include "base/parse_number.h"
 #include "base/placed.h"
@@ -97,7 +98,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
   for (std::string text, link; texts.next(text);) {
     if (!links.next(link))
       throw Error(ErrorKind::invalid_input, "there are fewer alignments than texts", {links.name(), -1, -1})
-          .found(fmt::format("{} lines", links.line_number()))
+          .found(counted(links.line_number(), "line"))
           .expected("one line for each line of " + texts.name());
     if (count_words(text) == 0) continue;
     const std::size_t tab = text.rfind('\t');
@@ -282,8 +283,8 @@ StudyTable table_of(const AlignmentStudy& study) {
   StudyTable table;
   table.study = "alignment";
   const std::int64_t sure = study.heads.empty() ? 0 : study.heads[0].writing.sure;
-  table.title =
-      fmt::format("Alignment error rate of cross-attention; {} pairs with {} sure links", study.pairs, sure);
+  table.title = fmt::format("Alignment error rate of cross-attention; {} with {}",
+                            counted(study.pairs, "pair"), counted(sure, "sure link"));
   table.columns = {"head", "AER", "precision", "recall", "AER reading"};
   for (const HeadAlignment& head : study.heads) {
     const AlignmentCounts& one = head.writing;
@@ -296,7 +297,8 @@ StudyTable table_of(const AlignmentStudy& study) {
       "AER reading: the alignment error rate of the weights in the following steps, whose input is the "
       "target word."};
   if (study.without_links > 0)
-    table.notes.push_back(fmt::format("{} pairs without links are left out.", study.without_links));
+    table.notes.push_back(fmt::format(
+        "{} left out.", counted(study.without_links, "pair without links is", "pairs without links are")));
   return table;
 }
 

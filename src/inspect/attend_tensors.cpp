@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "inspect/sound_view.h"
 #include "models/dual_encoder.h"
 #include "regard/error.h"
@@ -68,7 +69,7 @@ void attend_rows(const infer::LoadedModel& loaded, ThreadPool& pool, Network& ne
   const std::int64_t rows = all.main().sequences();
   if (all.source && all.source->sequences() != rows)
     throw input_error("the encoder's input has a wrong number of rows")
-        .found(fmt::format("{} rows", all.source->sequences()))
+        .found(counted(all.source->sequences(), "row"))
         .expected(fmt::format("{} rows, as in the decoder's input", rows));
   for (std::int64_t row = 0; row < rows; ++row)
     each(view_of(loaded, pool, network, PassSides::of(network, row_of(inputs, row), false), row, request));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "ops/edit.h"
 #include "regard/error.h"
 
@@ -104,7 +105,7 @@ void EditedPass::check_lengths(const Ragged& shape) const {
         throw usage_error(
             "the input and the other input of an intervention have different numbers of positions")
             .found(fmt::format("{} positions in '{}'", length.positions, length.intervention))
-            .expected(fmt::format("{} positions", found))
+            .expected(counted(found, "position"))
             .remedy("Give a file of the same length, or patch single positions with positions=");
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "formats/checkpoint.h"
 #include "inspect/head_pattern.h"
 #include "regard/error.h"
@@ -70,7 +71,7 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   const std::vector<std::int64_t> steps = folder.steps();
   if (steps.size() < 2)
     throw usage_error("the run has too few checkpoints")
-        .found(std::to_string(steps.size()) + " checkpoints")
+        .found(counted(steps.size(), "checkpoint"))
         .expected("at least 2 checkpoints")
         .remedy("Train with output.keep above 1");
   const std::vector<Head> heads = film_heads(view, steps.size());

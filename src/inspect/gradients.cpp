@@ -6,6 +6,7 @@
 #include <numbers>
 #include <queue>
 
+#include "base/counted.h"
 #include "inspect/answer_pass.h"
 #include "inspect/attention_view.h"
 #include "inspect/edited_pass.h"
@@ -200,7 +201,7 @@ std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassI
   constexpr std::int64_t kMost = 64;
   if (tokens > kMost)
     throw usage_error("the input is too long for attention flow")
-        .found(fmt::format("{} positions", tokens))
+        .found(counted(tokens, "position"))
         .expected(fmt::format("at most {} positions", kMost));
   if (position < 0 || position >= tokens)
     throw usage_error("the position is out of range")

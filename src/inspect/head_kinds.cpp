@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "inspect/attend.h"
 #include "inspect/finite_first.h"
@@ -45,7 +46,7 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
   const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
   if (model.max_positions() > 0 && tokens > model.max_positions())
     throw usage_error("the repeated sequence exceeds the model's maximum number of positions")
-        .found(fmt::format("{} tokens", tokens))
+        .found(counted(tokens, "token"))
         .expected(fmt::format("at most {} tokens", model.max_positions()))
         .remedy(fmt::format("Set the length to at most {}",
                             (model.max_positions() - std::ssize(options.first)) / 2));
@@ -54,7 +55,7 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const 
       given ? std::ssize(options.choices) : model.vocabulary() - options.first_random;
   if (options.first_random < 0 || choices < 2)
     throw usage_error("too few tokens for random sequences")
-        .found(fmt::format("{} tokens", choices))
+        .found(counted(choices, "token"))
         .expected("at least 2 tokens");
   RandomStream stream({options.seed, 0, place_of("repeated sequences")});
   std::vector<std::vector<std::int32_t>> all;

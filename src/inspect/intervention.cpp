@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/parse_number.h"
@@ -333,7 +334,7 @@ std::int64_t Positions::at(std::int64_t index) const {
 Intervention Intervention::parse(std::string_view text) {
   if (text.size() > kLongestText)
     throw usage_error("an intervention is too long")
-        .found(fmt::format("{} bytes", text.size()))
+        .found(counted(text.size(), "byte"))
         .expected(fmt::format("at most {} bytes", kLongestText));
   if (utf8::first_bad_byte(text)) throw usage_error("the text of an intervention is not valid UTF-8");
   if (text.starts_with('{')) return of(json_of(text));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "inspect/resolve.h"
 #include "inspect/study_data.h"
 #include "regard/error.h"
@@ -93,7 +94,7 @@ std::string limit_weights(Network& model, ThreadPool& pool, const ModelInput& in
   }
   if (count.of(selection) > numbers)
     throw input_error(fmt::format("the attention weights of this {} take too much memory", input_name(model)))
-        .found(fmt::format("{} numbers", count.of(selection)))
+        .found(counted(count.of(selection), "number"))
         .expected(fmt::format("at most {} numbers", numbers))
         .remedy(model.input_spec().kind == InputKind::features
                     ? "Select fewer layers or heads, or give a shorter sound"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.h"
 #include "inspect/alignment_error.h"
 #include "inspect/finite_first.h"
 #include "inspect/gradients.h"
@@ -305,7 +306,7 @@ StudyTable Study::alignment() {
   need(request_.alignments, "alignments");
   if (request_.data.files.size() != 1)
     throw usage_error("the view alignment needs one file of sentence pairs")
-        .found(fmt::format("{} files", request_.data.files.size()));
+        .found(counted(request_.data.files.size(), "file"));
   return table_of(study_alignment(loaded_, pool_, request_.data.files[0], request_.alignments,
                                   {request_.examples, progress_, edits_.get()}));
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "inspect/capture.h"
 #include "inspect/shown_tokens.h"
@@ -210,7 +211,7 @@ WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, con
   if (sentences.empty()) throw input_error("expected at least one sentence, found none");
   if (sentences.size() > kMostContextSentences)
     throw usage_error("too many sentences")
-        .found(fmt::format("{} sentences", sentences.size()))
+        .found(counted(sentences.size(), "sentence"))
         .expected(fmt::format("at most {} sentences", kMostContextSentences));
   WordContext context;
   context.word = word;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/json_text.h"
 #include "inspect/svg.h"
@@ -103,8 +104,9 @@ std::string context_svg(const WordContext& context) {
   const double columns = std::min(kAcross, panels), rows = std::ceil(panels / kAcross);
   const double width = kPlotMargin + columns * (kPanel + kPlotMargin);
   double y = kPlotMargin + kHead;
-  std::string body = fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{} in {} sentences</text>\n",
-                                 kPlotMargin, kPlotMargin + 10, escaped(context.word), context.places.size());
+  std::string body =
+      fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{} in {}</text>\n", kPlotMargin, kPlotMargin + 10,
+                  escaped(context.word), counted(context.places.size(), "sentence"));
   double x = kPlotMargin;
   for (std::size_t s = 0; context.has_senses && s < senses.size(); ++s) {
     body += fmt::format("<text x=\"{:.1f}\" y=\"{}\" style=\"fill:{}\">● {}</text>\n", x, kPlotMargin + 30,

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::metrics {
@@ -30,7 +31,7 @@ std::size_t rows_of(std::span<const std::uint8_t> predicted, std::span<const std
   check_lengths(predicted.size(), truth.size());
   if (labels < 1 || truth.size() % static_cast<std::size_t>(labels) != 0)
     throw usage_error("the size of a table of labels is not a multiple of the number of labels")
-        .found(std::to_string(truth.size()) + " values")
+        .found(counted(truth.size(), "value"))
         .expected("a multiple of " + std::to_string(labels) + " values");
   return truth.size() / static_cast<std::size_t>(labels);
 }

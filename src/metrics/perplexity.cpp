@@ -3,20 +3,19 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
 namespace regard::metrics {
 
 double perplexity(double total_negative_log_likelihood, std::int64_t units) {
-  if (units <= 0)
-    throw usage_error("perplexity needs at least one token").found(std::to_string(units) + " tokens");
+  if (units <= 0) throw usage_error("perplexity needs at least one token").found(counted(units, "token"));
   return std::exp(total_negative_log_likelihood / static_cast<double>(units));
 }
 
 double bits_per_byte(double total_negative_log_likelihood, std::int64_t bytes) {
-  if (bytes <= 0)
-    throw usage_error("bits per byte need at least one byte").found(std::to_string(bytes) + " bytes");
+  if (bytes <= 0) throw usage_error("bits per byte need at least one byte").found(counted(bytes, "byte"));
   return total_negative_log_likelihood / static_cast<double>(bytes) / std::numbers::ln2;
 }
 

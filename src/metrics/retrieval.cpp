@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::metrics {
@@ -18,7 +19,7 @@ std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int
                                          std::span<const std::int64_t> right) {
   if (candidates < 1 || std::ssize(scores) != std::ssize(right) * candidates)
     throw usage_error("retrieval: wrong number of scores")
-        .found(std::to_string(scores.size()) + " scores")
+        .found(counted(scores.size(), "score"))
         .expected(std::to_string(std::ssize(right) * candidates) +
                   " scores, one for each query and candidate");
   std::vector<std::int64_t> ranks;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/counted.h"
 #include "ops/check.h"
 #include "regard/error.h"
 
@@ -14,8 +15,8 @@ void check_memory(const Memory* memory, std::int64_t sequences) {
   ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
   if (memory->shape.sequences() != sequences)
     throw usage_error("the encoder's output has a wrong number of sequences for the decoder")
-        .found(std::to_string(memory->shape.sequences()) + " sequences")
-        .expected(std::to_string(sequences) + " sequences");
+        .found(counted(memory->shape.sequences(), "sequence"))
+        .expected(counted(sequences, "sequence"));
 }
 
 }  // namespace regard::models

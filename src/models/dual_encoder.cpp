@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "nn/cache.h"
 #include "ops/add.h"
@@ -101,7 +102,7 @@ Var DualEncoder::contrastive_loss(Tape& tape, Var texts, Var images, float facto
   const std::int64_t count = texts->value.rows();
   if (images->value.rows() != count)
     throw usage_error("the numbers of texts and images in a contrastive batch differ")
-        .found(std::to_string(images->value.rows()) + " images")
+        .found(counted(images->value.rows(), "image"))
         .expected(std::to_string(count) + ", one for each text");
   const float share = factor / static_cast<float>(count);
   Var per_text = pair_logits(tape, texts, images);

@@ -1,3 +1,4 @@
+#include "base/counted.h"
 #include "models/stack.h"
 #include "ops/add.h"
 #include "ops/check.h"
@@ -75,7 +76,7 @@ Var Head::mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const {
   for (std::size_t s = 0; s < count; ++s) {
     if (shape.offsets[s + 1] - shape.offsets[s] < 2)
       throw input_error("the sequence is too short to classify")
-          .found(std::to_string(shape.offsets[s + 1] - shape.offsets[s]) + " positions")
+          .found(counted(shape.offsets[s + 1] - shape.offsets[s], "position"))
           .expected("at least 2");
     first[s] = shape.offsets[s], second[s] = first[s] + 1;
   }
@@ -134,7 +135,7 @@ Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
     rows[s] = shape.offsets[s] + 1;
     if (rows[s] >= shape.offsets[s + 1])
       throw input_error("sequence " + std::to_string(s) + " is too short for the head")
-          .found(std::to_string(shape.offsets[s + 1] - shape.offsets[s]) + " tokens")
+          .found(counted(shape.offsets[s + 1] - shape.offsets[s], "token"))
           .expected("at least 2 tokens");
   }
   return second_->forward(tape, ops::select_rows(tape, hidden, rows));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/counted.h"
 #include "ops/check.h"
 #include "regard/error.h"
 
@@ -58,7 +59,7 @@ std::int64_t InputSpec::length_of(const Tensor& values) const {
   for (const FrameWindow& window : windows) frames = window.output_frames(frames);
   if (frames < 1)
     throw input_error("the sound is too short for the model")
-        .found(std::to_string(given[0]) + " samples")
+        .found(counted(given[0], "sample"))
         .expected("at least " + std::to_string(fewest_frames()) + " samples");
   return frames;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "kernels/bf16_pages.h"
 #include "regard/error.h"
 
@@ -248,7 +249,7 @@ void Cache::clear() {
 void Cache::reorder(std::span<const std::int32_t> from) {
   if (from.size() > slots_.size())
     throw usage_error("the new order has more entries than the cache has slots")
-        .found(std::to_string(from.size()) + " entries")
+        .found(counted(from.size(), "entry", "entries"))
         .expected("at most " + std::to_string(slots_.size()) + " entries");
   for (const std::int32_t source : from)
     if (source != -1) at(source);
@@ -290,7 +291,7 @@ void Cache::reserve(std::int64_t capacity) {
   if (capacity <= capacity_) return;
   if (bounded_)
     throw resource_error("cache: the requested length exceeds the capacity of a slot")
-        .found(std::to_string(capacity) + " tokens")
+        .found(counted(capacity, "token"))
         .expected("at most " + std::to_string(capacity_) + " tokens");
   capacity_ = pages_for(capacity) * kPageTokens;
   pool_.grow(slot_count() * pages_for(capacity));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "nn/held_weight.h"
 #include "ops/activation.h"
 #include "ops/add.h"
@@ -29,7 +30,7 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
     : in_(in), transposed_(transposed) {
   if (transposed && parts.size() != 1)
     throw usage_error("a transposed linear layer has a wrong number of weights")
-        .found(std::to_string(parts.size()) + " weights")
+        .found(counted(parts.size(), "weight"))
         .expected("1 weight");
   bool any_bias = false;
   for (const LinearPart& part : parts) {

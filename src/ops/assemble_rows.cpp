@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -41,8 +42,8 @@ Var assemble_rows(Tape& tape, std::span<const PlacedRows> parts, std::int64_t ro
   }
   if (places != rows)
     throw usage_error("assemble rows: the parts have a wrong number of rows in total")
-        .found(std::to_string(places) + " rows")
-        .expected(std::to_string(rows) + " rows");
+        .found(counted(places, "row"))
+        .expected(counted(rows, "row"));
   Var out = tape.make({rows, features}, wanted);
   for (const PlacedRows& placed : parts)
     for (std::size_t r = 0; r < placed.places.size(); ++r)

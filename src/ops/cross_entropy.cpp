@@ -1,5 +1,6 @@
 #include "ops/cross_entropy.h"
 
+#include "base/counted.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
 
@@ -34,7 +35,7 @@ Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
   const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
   if (static_cast<std::int64_t>(labels.size()) != rows)
     throw usage_error("cross_entropy: the number of labels differs from the number of rows")
-        .found(std::to_string(labels.size()) + " labels")
+        .found(counted(labels.size(), "label"))
         .expected(std::to_string(rows) + " labels, one for each row of the logits");
   require_ids("cross_entropy labels", labels, classes, options.ignored);
   const bool wanted = tape.wanted({logits});

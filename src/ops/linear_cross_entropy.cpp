@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/counted.h"
 #include "kernels/class_blocks.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
@@ -180,7 +181,7 @@ void check(Var hidden, Var weight, Var bias, std::span<const std::int32_t> label
   require_vector("cross_entropy", "bias", bias, weight->value.rows());
   if (static_cast<std::int64_t>(labels.size()) != hidden->value.rows())
     throw usage_error("cross_entropy: the number of labels differs from the number of rows")
-        .found(std::to_string(labels.size()) + " labels")
+        .found(counted(labels.size(), "label"))
         .expected(std::to_string(hidden->value.rows()) + " labels, one for each row of hidden");
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/counted.h"
 #include "ops/check.h"
 #include "regard/error.h"
 
@@ -11,7 +12,7 @@ Padding::Padding(std::int64_t batch, std::int64_t length, std::span<const std::u
     : batch_(batch), length_(length) {
   if (static_cast<std::int64_t>(kept.size()) != batch * length)
     throw usage_error("the mask does not match the positions of the batch")
-        .found(std::to_string(kept.size()) + " elements")
+        .found(counted(kept.size(), "element"))
         .expected(std::to_string(batch * length) + " elements, one for each position");
   std::vector<std::int32_t> positions;
   for (std::int64_t b = 0; b < batch; ++b) {
@@ -48,7 +49,7 @@ Tensor Padding::remove(const Tensor& padded) const {
 Tensor Padding::restore(const Tensor& ragged) const {
   if (ragged.rows() != tokens())
     throw usage_error("a ragged batch has a wrong number of rows")
-        .found(std::to_string(ragged.rows()) + " rows")
+        .found(counted(ragged.rows(), "row"))
         .expected(std::to_string(tokens()) + " rows, one for each token");
   const std::int64_t features = ragged.columns();
   const Tensor padded = Tensor::zeros({batch_, length_, features});

@@ -1,5 +1,6 @@
 #include "ops/rotary.h"
 
+#include "base/counted.h"
 #include "kernels/rows.h"
 #include "ops/bf16_store.h"
 #include "ops/check.h"
@@ -33,7 +34,7 @@ void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& tabl
   if (!reads_bf16(tape, x)) require_matrix("rotary", "x", x);
   if (static_cast<std::int64_t>(positions.size()) != x->value.rows())
     throw usage_error("rotary: the number of positions differs from the number of rows")
-        .found(std::to_string(positions.size()) + " positions")
+        .found(counted(positions.size(), "position"))
         .expected(std::to_string(x->value.rows()) + " positions, one for each row of x");
   if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
       2 * table.cosine.columns() > which.head_dim)

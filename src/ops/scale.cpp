@@ -1,5 +1,6 @@
 #include "ops/scale.h"
 
+#include "base/counted.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
 
@@ -59,7 +60,7 @@ Var scale_heads(Tape& tape, Var x, std::span<const float> factors) {
   const auto heads = static_cast<std::int64_t>(factors.size());
   if (heads == 0 || x->value.columns() % heads != 0)
     throw usage_error("scale_heads: the number of heads does not divide the number of features")
-        .found(std::to_string(heads) + " heads")
+        .found(counted(heads, "head"))
         .expected("a divisor of " + std::to_string(x->value.columns()));
   const bool wanted = tape.wanted({x});
   Var out = tape.make(x->value.shape(), wanted);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -55,8 +56,8 @@ Var span_cross_entropy(Tape& tape, Var logits, const Ragged& shape, std::span<co
   const std::int64_t columns = logits->value.columns();
   if (std::ssize(labels) != shape.sequences() * columns)
     throw usage_error("span_cross_entropy: the number of labels is not sequences × columns")
-        .found(std::to_string(labels.size()) + " labels")
-        .expected(std::to_string(shape.sequences() * columns) + " labels");
+        .found(counted(labels.size(), "label"))
+        .expected(counted(shape.sequences() * columns, "label"));
   double sum = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == ignored) continue;

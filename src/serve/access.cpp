@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "regard/error.h"
@@ -41,7 +42,7 @@ ApiKeys::ApiKeys(const std::filesystem::path& file) {
     if (line.empty() || line.front() == '#') continue;
     if (line.size() < kShortestKey)
       throw Error(ErrorKind::bad_file, "an API key is too short", {file.string(), number})
-          .found(std::to_string(line.size()) + " characters")
+          .found(counted(line.size(), "character"))
           .expected("at least " + std::to_string(kShortestKey) + " characters")
           .remedy("Create one with: openssl rand -hex 32");
     digests_.push_back(digest_of(line));

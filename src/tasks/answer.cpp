@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "data/question_windows.h"
 #include "regard/error.h"
@@ -31,12 +32,12 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
   if (window_ == 0) window_ = max_positions > 0 ? std::min(max_positions, kUsualWindow) : kUsualWindow;
   if (max_positions > 0 && window_ > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
-        .found(fmt::format("{} tokens", window_))
+        .found(counted(window_, "token"))
         .expected(fmt::format("at most {} tokens", max_positions));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
   if (stride_ < 0 || stride_ >= window_)
     throw usage_error("the stride is out of range")
-        .found(fmt::format("{} tokens", stride_))
+        .found(counted(stride_, "token"))
         .expected(fmt::format("at least 0 and less than {} tokens", window_));
   if (options_.longest < 1 || options_.count < 1)
     throw usage_error("the number of answers or their maximum length is out of range")

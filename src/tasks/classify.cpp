@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "regard/error.h"
 #include "tasks/best.h"
@@ -61,8 +62,8 @@ Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const
   labels_ = options.labels ? *options.labels : labels_of(config, count, "config.json");
   if (std::ssize(labels_) != count)
     throw Error(ErrorKind::bad_file, "the number of labels does not match the model")
-        .found(std::to_string(labels_.size()) + " labels")
-        .expected(std::to_string(count) + " labels");
+        .found(counted(labels_.size(), "label"))
+        .expected(counted(count, "label"));
   scores_ = options.scores.value_or(scores_of(config, count, "config.json"));
   if (loaded.model->input_spec().kind == InputKind::tokens) reader_.emplace(loaded, options.reading);
 }

@@ -1,5 +1,6 @@
 #include "tasks/image_reader.h"
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::tasks {
@@ -8,7 +9,7 @@ ImageReader::ImageReader(const std::filesystem::path& folder, const InputSpec& s
   spec.require(InputKind::pixels);
   if (spec.shape[1] != 3)
     throw usage_error("the model's number of image channels is not supported")
-        .found(std::to_string(spec.shape[1]) + " channels")
+        .found(counted(spec.shape[1], "channel"))
         .expected("3 channels (red, green, blue)");
   processor_ = data::ImageProcessor::open(folder, spec.shape[2], spec.shape[3]);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
 
@@ -24,14 +25,14 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
     throw usage_error("the maximum length is too small for the special tokens and text")
-        .found(fmt::format("{} tokens", most_))
+        .found(counted(most_, "token"))
         .expected(fmt::format("more than the {} special tokens of every text", added));
 }
 
 void Reader::require_room(std::size_t tokens) const {
   if (most_ == 0 || cut_ || static_cast<std::int64_t>(tokens) <= most_) return;
   throw input_error(infer::kTextTooLong)
-      .found(fmt::format("{} tokens", tokens))
+      .found(counted(tokens, "token"))
       .expected(fmt::format("at most {}", most_))
       .remedy("Split the text");
 }

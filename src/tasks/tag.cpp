@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "regard/error.h"
 #include "tasks/classify.h"
 #include "tasks/probabilities.h"
@@ -23,8 +24,8 @@ std::vector<std::string> checked_labels(const infer::LoadedModel& loaded, const 
       options.labels ? *options.labels : labels_of(loaded.model->config(), count, "config.json");
   if (std::ssize(labels) != count)
     throw Error(ErrorKind::bad_file, "the number of labels does not match the model")
-        .found(std::to_string(labels.size()) + " labels")
-        .expected(std::to_string(count) + " labels");
+        .found(counted(labels.size(), "label"))
+        .expected(counted(count, "label"));
   return labels;
 }
 
@@ -37,11 +38,11 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   if (window == 0) window = max_positions > 0 ? max_positions : kWindowWithoutLimit;
   if (max_positions > 0 && window > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
-        .found(fmt::format("{} tokens", window))
+        .found(counted(window, "token"))
         .expected(fmt::format("at most {} tokens", max_positions));
   if (window <= added)
     throw usage_error("the window is too small for the special tokens and a word")
-        .found(fmt::format("{} tokens", window))
+        .found(counted(window, "token"))
         .expected(fmt::format("more than the {} tokens that are added to every text", added));
   return window;
 }
@@ -50,7 +51,7 @@ std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t con
   if (!stride) return std::min(content / 4, kLongestOverlap);
   if (*stride < 0 || *stride >= content)
     throw usage_error("the stride is out of range")
-        .found(fmt::format("{} tokens", *stride))
+        .found(counted(*stride, "token"))
         .expected(fmt::format("at least 0 and less than {} tokens", content));
   return *stride;
 }

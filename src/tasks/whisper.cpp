@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/counted.h"
 #include "base/deflated_size.h"
 #include "infer/collector.h"
 #include "infer/scheduler.h"
@@ -146,7 +147,7 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
     search.rules.timestamps = infer::TimestampRules{tokens_.first_time(), tokens_.end, tokens_.latest_first};
   if (search.max_new < 1)
     throw usage_error("the prompt occupies all positions of the decoder")
-        .found(std::to_string(prompt.size()) + " tokens")
+        .found(counted(prompt.size(), "token"))
         .expected("fewer than " + std::to_string(loaded_.model->max_positions()) + " tokens");
   infer::Collector collector(1);
   infer::Scheduler scheduler(*loaded_.model, pool_, search, collector);

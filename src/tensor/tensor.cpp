@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -140,8 +141,8 @@ Tensor Tensor::of(std::initializer_list<float> values) {
 Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
   if (shape.elements() != static_cast<std::int64_t>(values.size()))
     throw usage_error("the number of values does not match the shape " + shape.text())
-        .found(std::to_string(values.size()) + " values")
-        .expected(std::to_string(shape.elements()) + " values");
+        .found(base::counted(values.size(), "value"))
+        .expected(base::counted(shape.elements(), "value"));
   Tensor tensor = empty(shape);
   std::memcpy(tensor.data_, values.begin(), values.size() * sizeof(float));
   return tensor;
@@ -152,8 +153,8 @@ Tensor Tensor::reshape(Shape shape) const {
     throw usage_error("a tensor that is not contiguous cannot be reshaped").remedy("Call clone() first");
   if (shape.elements() != elements())
     throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text())
-        .found(std::to_string(shape.elements()) + " elements")
-        .expected(std::to_string(elements()) + " elements");
+        .found(base::counted(shape.elements(), "element"))
+        .expected(base::counted(elements(), "element"));
   return view(data_, shape, dtype_, keeper_);
 }
 

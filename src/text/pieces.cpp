@@ -1,5 +1,6 @@
 #include "text/pieces.h"
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::text {
@@ -7,7 +8,7 @@ namespace regard::text {
 Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(input), tracked_(tracked) {
   if (input.size() >= 0x7FFFFFFF)
     throw input_error("a text to tokenize is too long")
-        .found(std::to_string(input.size()) + " bytes")
+        .found(counted(input.size(), "byte"))
         .expected("less than 2 GiB")
         .remedy("Split it into lines or documents");
   if (!utf8::valid(input)) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/names.h"
 #include "regard/error.h"
 #include "text/train_bpe.h"
@@ -57,7 +58,7 @@ std::function<void(std::size_t)> token_progress(const TokenizerTraining& options
   if (!options.progress) return {};
   return [&options](std::size_t tokens) {
     options.progress(static_cast<double>(tokens) / static_cast<double>(options.vocabulary_size),
-                     fmt::format("{} tokens", tokens));
+                     counted(tokens, "token"));
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "regard/error.h"
 #include "text/scanners.h"
 
@@ -134,7 +135,7 @@ std::vector<std::string> with_unknown(std::vector<std::string> special, const st
 void require_room(std::size_t vocabulary_size, std::size_t needed) {
   if (needed <= vocabulary_size) return;
   throw usage_error("the vocabulary is too small")
-      .found(fmt::format("{} tokens", vocabulary_size))
+      .found(counted(vocabulary_size, "token"))
       .expected(fmt::format("at least {} (special tokens and alphabet)", needed))
       .remedy("Choose a larger vocabulary or a smaller alphabet");
 }

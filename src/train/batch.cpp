@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
+
 namespace regard::train {
 
 void Batch::clear() {
@@ -140,7 +142,7 @@ class WindowBatches : public BatchSource {
     const auto tokens = static_cast<std::int64_t>(stream.size());
     if (tokens <= options.context)
       throw usage_error("the training text is shorter than one window of 'training.context'")
-          .found(fmt::format("{} tokens", tokens))
+          .found(counted(tokens, "token"))
           .expected(fmt::format("more than {}", options.context))
           .remedy("Use a longer training text, or reduce 'training.context'");
     // A window needs options.context + 1 tokens, so it cannot start at one of the last options.context tokens

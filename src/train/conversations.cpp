@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
 #include "train/corpora.h"
@@ -69,14 +70,16 @@ class Reader {
     if (!config_.data.valid.empty()) read(config_.data.valid, true);
     read(config_.data.train, false);
     for (const auto& [name, store] : {std::pair("training", &data_.train), {"validation", &data_.valid}})
-      data_.notes.push_back(fmt::format("{}: {} conversations, {} tokens, {} of them by the assistant", name,
-                                        store->size(), store->ids.tokens(), written_in(*store)));
+      data_.notes.push_back(fmt::format("{}: {}, {}, {} of them by the assistant", name,
+                                        counted(store->size(), "conversation"),
+                                        counted(store->ids.tokens(), "token"), written_in(*store)));
     data_.notes.push_back("read " + report_.text());
     if (truncated_ > 0)
-      data_.notes.push_back(fmt::format("{} conversations were truncated to {} tokens", truncated_, most()));
+      data_.notes.push_back(
+          fmt::format("{} truncated to {}", counted(truncated_, "conversation"), counted(most(), "token")));
     if (without_ > 0)
       data_.notes.push_back(
-          fmt::format("{} conversations without a token of the assistant were skipped", without_));
+          fmt::format("{} without a token of the assistant skipped", counted(without_, "conversation")));
     if (std::string found = duplicates_.text(); !found.empty()) data_.notes.push_back(std::move(found));
   }
 

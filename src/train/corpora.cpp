@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "train/task.h"
@@ -99,7 +100,7 @@ void check_text_column(const RunConfig& config) {
     if (columns != 1)
       throw usage_error(fmt::format("'{}' must name only the column of the text",
                                     corpus_columns_key(config, files->front())))
-          .found(fmt::format("{} columns", columns))
+          .found(counted(columns, "column"))
           .expected("1 column");
   }
 }

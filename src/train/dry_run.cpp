@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/peak_memory.h"
 #include "train/corpora_tokens.h"
 #include "train/run.h"
@@ -156,9 +157,9 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
       "first step\n"
-      "first step: {} {} in {} sequences, loss {:.4f}, gradient norm {:.4f}\n",
-      bytes / kMiB, activations, first.target_tokens, context.task->traits().labels, first.sequences,
-      first.loss, first.gradient_norm);
+      "first step: {} {} in {}, loss {:.4f}, gradient norm {:.4f}\n",
+      bytes / kMiB, activations, first.target_tokens, context.task->traits().labels,
+      counted(first.sequences, "sequence"), first.loss, first.gradient_norm);
 }
 
 // Return a description of the first batches of training, beginning with the batches of the first step. Show
@@ -170,8 +171,8 @@ std::string batches_text(TrainingContext& context, std::int64_t preview) {
   for (std::size_t i = 0; i < kBatchesShown; ++i) {
     if (i >= taken.size()) context.batches->next(next, 0);
     const Batch& batch = i < taken.size() ? taken[i] : next;
-    text += fmt::format("batch {}: {} sequences, {} {}\n", i, batch.sequences(), batch.target_tokens(),
-                        context.task->traits().labels);
+    text += fmt::format("batch {}: {}, {} {}\n", i, counted(batch.sequences(), "sequence"),
+                        batch.target_tokens(), context.task->traits().labels);
     const auto shown = static_cast<std::size_t>(std::min(preview, batch.sequences()));
     for (std::size_t sequence = 0; sequence < shown; ++sequence)
       text += (sequence > 0 ? "\n" : "") + context.task->preview(batch, sequence);

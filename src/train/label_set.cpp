@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 
 namespace regard::train {
@@ -37,7 +38,7 @@ void check_labels(const LabelConfig& config) {
     throw usage_error("'labels.names' contains an empty label").remedy("Remove the empty label");
   if (!config.weights.empty() && !config.names.empty() && config.weights.size() != config.names.size())
     throw usage_error("'labels.weights' and 'labels.names' differ in length")
-        .found(fmt::format("{} weights", config.weights.size()))
+        .found(counted(config.weights.size(), "weight"))
         .expected(fmt::format("{} weights, one for each label", config.names.size()));
 }
 
@@ -46,7 +47,7 @@ LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_da
   LabelSet labels = config.names.empty() ? LabelSet(std::move(in_data)) : LabelSet(config.names);
   if (labels.size() < least)
     throw file_error(file, "the training data has too few labels")
-        .found(fmt::format("{} label{}", labels.size(), labels.size() == 1 ? "" : "s"))
+        .found(counted(labels.size(), "label"))
         .expected(fmt::format("at least {} labels", least))
         .remedy("Check the column of the labels in 'data.columns', or list all labels in 'labels.names'");
   return labels;
@@ -72,7 +73,7 @@ std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labe
   notes.push_back(note);
   if (!config.weights.empty() && config.weights.size() != labels.size())
     throw usage_error("the length of 'labels.weights' differs from the number of labels in the training data")
-        .found(fmt::format("{} weights", config.weights.size()))
+        .found(counted(config.weights.size(), "weight"))
         .expected(fmt::format("{} weights, for {}", labels.size(), fmt::join(labels.names(), ", ")));
   std::vector<float> weights(config.weights.begin(), config.weights.end());
   // Weights in labels.weights, which an override may set, take precedence over labels.balance.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "data/duplicates.h"
 
@@ -156,7 +157,7 @@ void check_label_columns(const RunConfig& config) {
     throw usage_error(aligned ? "the number of line-aligned files does not fit the task"
                               : fmt::format("'{}' must name the columns of the text and of the label",
                                             corpus_columns_key(config, files->front())))
-        .found(fmt::format("{} {}{}", columns, aligned ? "file" : "column", columns == 1 ? "" : "s"))
+        .found(counted(columns, aligned ? "file" : "column"))
         .expected(aligned ? "a file of texts, optionally a file of second texts, and a file of labels"
                           : "two columns, such as [\"sentence\", \"label\"], or three columns for pairs of "
                             "texts, such as [1, 2, 3]");

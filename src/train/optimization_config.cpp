@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/names.h"
 #include "regard/error.h"
 
@@ -245,7 +246,7 @@ std::string why_unused_in_optimization(const OptimizationConfig& config, const s
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps) {
   if (config.betas.size() != 2)
     throw usage_error("'training.betas' has a wrong length")
-        .found(fmt::format("{} numbers", config.betas.size()))
+        .found(counted(config.betas.size(), "number"))
         .expected("2 numbers");
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
@@ -253,7 +254,7 @@ void check_optimization(const OptimizationConfig& config, std::int64_t max_steps
         .remedy("Set 'training.max_steps', or the schedule inverse-sqrt or constant");
   if (ends && config.warmup_steps >= max_steps)
     throw usage_error("'training.warmup_steps' is not less than 'training.max_steps'")
-        .found(fmt::format("{} steps", config.warmup_steps))
+        .found(counted(config.warmup_steps, "step"))
         .expected(fmt::format("less than {} steps", max_steps));
   if (config.schedule == "warmup-stable-decay" &&
       config.warmup_steps + decay_steps(config, max_steps) > max_steps)

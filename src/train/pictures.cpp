@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
@@ -73,11 +74,11 @@ void check_pictures(const RunConfig& config, const char* columns) {
        {std::pair("images.mean", &images.mean), std::pair("images.deviation", &images.deviation)})
     if (values->size() != 3)
       throw usage_error(fmt::format("'{}' has a wrong length", key))
-          .found(fmt::format("{} numbers", values->size()))
+          .found(counted(values->size(), "number"))
           .expected("3 numbers, one for each colour");
   if (config.model.from.empty() && images.patch_size > images.size)
     throw usage_error("'images.patch_size' exceeds 'images.size'")
-        .found(fmt::format("{} pixels", images.patch_size))
+        .found(counted(images.patch_size, "pixel"))
         .expected(fmt::format("at most {} pixels", images.size));
   for (const auto* files : {&config.data.train, &config.data.valid}) {
     if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
@@ -86,7 +87,7 @@ void check_pictures(const RunConfig& config, const char* columns) {
     const char* key = corpus_columns_key(config, files->front());
     throw usage_error(images.highest > 0 ? fmt::format("'{}' must name only the column of the label", key)
                                          : fmt::format("'{}' must name two columns: {}", key, columns))
-        .found(fmt::format("{} columns", count))
+        .found(counted(count, "column"))
         .expected(images.highest > 0 ? "one column, such as columns = [65]"
                                      : "two columns, such as columns = [1, 2]");
   }
@@ -105,7 +106,7 @@ void PictureInput::set_spec(const InputSpec& spec) {
   spec.require(InputKind::pixels);
   if (spec.shape[1] != 3)
     throw usage_error("unsupported number of channels of the model's images")
-        .found(std::to_string(spec.shape[1]) + " channels")
+        .found(counted(spec.shape[1], "channel"))
         .expected("3 channels (red, green, blue)");
   height_ = spec.shape[2], width_ = spec.shape[3];
   positions_ = spec.length_of(spec.blank());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -42,7 +43,7 @@ std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks) {
   throw usage_error(
       fmt::format("the micro-batches of a step ('training.accumulate') cannot be divided among {} ranks",
                   ranks))
-      .found(fmt::format("{} micro-batch{}", accumulate, accumulate == 1 ? "" : "es"))
+      .found(counted(accumulate, "micro-batch", "micro-batches"))
       .expected(fmt::format("a multiple of {}", ranks))
       .remedy("Change the number of ranks, or change 'training.accumulate', which also changes the result");
 }

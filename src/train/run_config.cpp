@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "formats/checkpoint.h"
@@ -150,8 +151,8 @@ void check_weights(const RunConfig& config) {
     throw usage_error(
         "the length of 'data.weights' differs from the number of files (or groups of line-aligned files) of "
         "'data.train'")
-        .found(fmt::format("{} numbers", weights))
-        .expected(fmt::format("{} numbers", corpora));
+        .found(counted(weights, "number"))
+        .expected(counted(corpora, "number"));
   if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))
     throw usage_error("'data.weights' excludes all training data").expected("a number above 0");
 }
@@ -193,12 +194,12 @@ void check_model(const RunConfig& config) {
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' is not a divisor of 'model.hidden_size'")
-        .found(fmt::format("{} heads", model.heads))
+        .found(counted(model.heads, "head"))
         .expected(fmt::format("a divisor of {}", model.hidden_size));
   const std::int64_t kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
   if (model.heads % kv_heads != 0)
     throw usage_error("'model.kv_heads' is not a divisor of 'model.heads'")
-        .found(fmt::format("{} heads", kv_heads))
+        .found(counted(kv_heads, "head"))
         .expected(fmt::format("a divisor of {}", model.heads));
 }
 
@@ -330,7 +331,7 @@ void check_positions(const RunConfig& config, std::int64_t max_positions, const 
   const SequenceLimit limit = make_task(config)->longest_sequence();
   if (max_positions == 0 || limit.tokens <= max_positions) return;
   throw usage_error(fmt::format("'{}' exceeds the model's maximum number of positions", limit.key))
-      .found(fmt::format("{} tokens", limit.tokens))
+      .found(counted(limit.tokens, "token"))
       .expected(fmt::format("at most {} tokens ({})", max_positions, whose))
       .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));
 }

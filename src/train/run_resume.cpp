@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/folder.h"
 
 namespace regard::train {
@@ -25,7 +26,7 @@ void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkp
   const std::int64_t limit = config.training.max_steps;
   if (limit > 0 && limit < done)
     throw usage_error("'training.max_steps' is less than the number of steps that the run has finished")
-        .found(fmt::format("{} steps", limit))
+        .found(counted(limit, "step"))
         .expected(fmt::format("at least {} steps", done));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "train/corpora.h"
 
 namespace regard::train {
@@ -107,7 +108,7 @@ void check_sharded(const RunConfig& config) {
   if (shards < static_cast<std::size_t>(config.training.accumulate))
     throw usage_error(
         "'data.sharded' requires at least one shard for each of the 'training.accumulate' micro-batches")
-        .found(fmt::format("{} shard{}", shards, shards == 1 ? "" : "s"))
+        .found(counted(shards, "shard"))
         .expected(fmt::format("at least {} shards", config.training.accumulate))
         .remedy("Divide the data into more files, or reduce 'training.accumulate'");
 }

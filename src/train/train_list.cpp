@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <map>
 
+#include "base/counted.h"
 #include "base/line_reader.h"
 
 namespace regard::train {
@@ -24,7 +25,7 @@ std::vector<std::string> divided(const std::string& line) {
 }
 
 std::string count_of(std::size_t paths) {
-  return fmt::format("{} path{}", paths, paths == 1 ? "" : "s");
+  return counted(paths, "path");
 }
 
 // Checks the lines of a list and appends their paths to a configuration.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/counted.h"
 #include "ops/parameter.h"
 #include "ops/tape_observer.h"
 #include "train/layer_rates.h"
@@ -160,7 +161,7 @@ void Trainer::sum_micro_batches(float factor) {
 void Trainer::set_interrupt(std::function<bool()> interrupt) {
   if (!ranks_.alone())
     throw usage_error("a step cannot be interrupted if there are several ranks")
-        .found(std::to_string(ranks_.size()) + " ranks")
+        .found(counted(ranks_.size(), "rank"))
         .expected("1 rank");
   interrupt_ = std::move(interrupt);
 }

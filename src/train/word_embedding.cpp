@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "ops/parameter.h"
 #include "regard/error.h"
@@ -27,7 +28,7 @@ Error wrong_size(const RunConfig& config, std::int64_t size, std::int64_t expect
   const char* key = is_sequence_family(config.model.family) ? "model.embedding_size" : "model.hidden_size";
   return usage_error("the vectors of 'model.vectors' and the embedding have different sizes")
       .found(fmt::format("vectors of {} numbers", size))
-      .expected(fmt::format("{} numbers", expected))
+      .expected(counted(expected, "number"))
       .remedy(fmt::format("Set '{}' to {}", key, size));
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/counted.h"
 #include "regard/error.h"
 #include "vectors/loader.h"
 
@@ -64,7 +65,7 @@ struct RowError {
 };
 
 std::string numbers_text(std::size_t size) {
-  return std::to_string(size) + (size == 1 ? " number" : " numbers");
+  return counted(size, "number");
 }
 
 // Return a description of a line with `size` numbers, for error messages.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "regard/error.h"
 #include "text/base64.h"
 
@@ -29,8 +30,8 @@ WordVectors decode() {
   }
   if (words.size() != count || count == 0)
     throw Error(ErrorKind::internal, "the built-in word vectors are damaged")
-        .found(std::to_string(words.size()) + " words")
-        .expected(std::to_string(count) + " words");
+        .found(counted(words.size(), "word"))
+        .expected(counted(count, "word"));
   return {words, size, std::move(values)};
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/pages.h"
 #include "base/shuffle.h"
 #include "kernels/pair_step.h"
@@ -65,7 +66,7 @@ void check(const Corpus& corpus, const PairOptions& options) {
         .expected("minimum at least 1, maximum at least the minimum");
   if (corpus.words.size() < 2)
     throw usage_error("the vocabulary is too small")
-        .found(std::to_string(corpus.words.size()) + " words")
+        .found(counted(corpus.words.size(), "word"))
         .expected("at least 2")
         .remedy("Lower --min-count, raise --max-words, or use more text");
 }

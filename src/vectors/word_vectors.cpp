@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/counted.h"
 #include "base/names.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
@@ -50,7 +51,7 @@ WordVectors::WordVectors(std::span<const std::string> words, std::int64_t size, 
     : size_(size), values_(std::move(values)) {
   if (size <= 0 || values_.size() != words.size() * static_cast<std::size_t>(size))
     throw usage_error("the number of values differs from words × size")
-        .found(std::to_string(values_.size()) + " values")
+        .found(counted(values_.size(), "value"))
         .expected(std::to_string(words.size()) + " × " + std::to_string(size) + " values");
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words_.find(words[i]))

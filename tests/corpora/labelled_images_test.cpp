@@ -43,7 +43,7 @@ TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
                       "l: the length of the IDX file does not match");
   EXPECT_REGARD_ERROR(read_idx_images(images, images), ErrorKind::bad_file, "not an IDX file of labels");
   EXPECT_REGARD_ERROR(read_idx_images(images, file("l", "\0\0\x08\x01\0\0\0\x01\x07"s)), ErrorKind::bad_file,
-                      "found 1 labels");
+                      "found 1 label");
 }
 
 // A label may be a link to a folder. A link to a folder that contains it does not repeat the images.

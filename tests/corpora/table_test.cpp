@@ -218,7 +218,7 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   TableOptions options{.files = {file("a", "one\n\n"), file("b", "eins\nzwei")}, .columns = {"en", "de"}};
   EXPECT_EQ(read(options), (Rows{{"one", "eins"}, {"", "zwei"}}));
   options.columns = {"en"};
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 columns");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 column");
 }
 
 // A process can open only about 1000 files.

@@ -78,7 +78,7 @@ TEST_F(Tagged, RowsOfATableNeedOneLabelForEachWord) {
   ASSERT_TRUE(table.next(row));
   EXPECT_REGARD_ERROR(
       tagged_sentence(row, 0, 1), ErrorKind::bad_file,
-      "a.tsv:2: column 2: the numbers of words and labels differ (found 1 words and 2 labels)");
+      "a.tsv:2: column 2: the numbers of words and labels differ (found 1 word and 2 labels)");
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ TEST_F(Conversations, WrongRowsAreNamed) {
     EXPECT_NE(says(good + bad, {"--set", "data.malformed=skip"}).find("1 malformed skipped"),
               std::string::npos)
         << bad;
-  EXPECT_NE(says(good + row({message("user", "hello")})).find("1 conversations without a token"),
+  EXPECT_NE(says(good + row({message("user", "hello")})).find("1 conversation without a token"),
             std::string::npos);
   EXPECT_NE(says(good, {"--set", "model.from="}).find("requires 'model.from'"), std::string::npos);
   write("train.tsv", "messages\nhello\n");

@@ -63,9 +63,9 @@ TEST_F(LengthNotes, CountTheTruncatedTextsOfAllColumns) {
 TEST_F(LengthNotes, CountTheWordsThatHaveNoLabel) {
   EXPECT_EQ(notes("token-classification", ".txt", "a ODD\nb EVEN\na ODD\nb EVEN\na ODD\n\na ODD\nb EVEN\n\n",
                   "b EVEN\na ODD\n\n"),
-            (Notes{"training: 2 sentences, 6 words, 10 tokens; read 2 records; skipped 1 words that have no "
-                   "tokens or lie beyond the first 6 tokens of a sentence",
-                   "validation: 1 sentences, 2 words, 4 tokens; read 1 records"}));
+            (Notes{"training: 2 sentences, 6 words, 10 tokens; read 2 records; skipped 1 word without "
+                   "tokens or beyond the first 6 tokens of a sentence",
+                   "validation: 1 sentence, 2 words, 4 tokens; read 1 record"}));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_F(NoTokens, CaptionsAreSkipped) {
         "[images]\nsize = 12\npatch_size = 4\n");
   const ProgramResult result = train();
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("read 1 records; 1 rejected"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("read 1 record; 1 rejected"), std::string::npos) << result.err;
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST_F(Answering, QuestionsOfBothSplitsAreReported) {
   regard::testing::write_file(folder.path(), "other.json", R"({"data": [{"paragraphs": [{"context": "x y",
       "qas": [{"question": "how many apples has anna ?", "answers": []}]}]}]})");
   const std::string other = train({"--dry-run", "--set", "data.valid=other.json"}).out;
-  EXPECT_NE(other.find("validation: 1 questions"), std::string::npos) << other;
+  EXPECT_NE(other.find("validation: 1 question,"), std::string::npos) << other;
   EXPECT_EQ(other.find("duplicates"), std::string::npos) << other;
 }
 

@@ -140,7 +140,7 @@ TEST_F(TokenTasks, ColumnFilesAndJsonAreRead) {
   };
   EXPECT_EQ(sentences({"data.train=a.bio", "data.valid=a.bio"}), "training: 2 sentences, 3 words");
   EXPECT_EQ(sentences({"data.train=b.jsonl", "data.valid=b.jsonl", "data.columns=[\"tokens\", \"tags\"]"}),
-            "training: 1 sentences, 2 words");
+            "training: 1 sentence, 2 words");
 }
 
 TEST_F(TokenTasks, RowsOfOneWordAreReported) {

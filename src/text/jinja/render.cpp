@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
@@ -268,8 +269,8 @@ class Renderer {
     const List parts = value.items();
     if (parts.size() != names.size())
       throw Error(ErrorKind::bad_file, "chat template: wrong number of values to unpack")
-          .found(std::to_string(parts.size()) + " values")
-          .expected(std::to_string(names.size()) + " values");
+          .found(counted(parts.size(), "value"))
+          .expected(counted(names.size(), "value"));
     for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
   }
 
@@ -367,7 +368,7 @@ class Renderer {
 std::string render(std::string_view source, const std::string& name, Dict variables, std::size_t work) {
   if (source.size() > kLongestSource)
     throw file_error(name, "the chat template is too long")
-        .found(std::to_string(source.size()) + " bytes")
+        .found(counted(source.size(), "byte"))
         .expected("at most " + std::to_string(kLongestSource) + " bytes");
   if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
   const WorkLimit limit(work);

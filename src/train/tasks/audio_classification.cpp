@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "train/input_classification.h"
 #include "train/media_traits.h"
 #include "train/sounds.h"
@@ -79,7 +80,8 @@ void AudioClassification::load_part(const char* what, SoundRows rows, ThreadPool
   sounds.load(std::move(rows), input_, config_, TooLong::cut, pool, notes_);
   for (std::size_t i = 0; i < sounds.size(); ++i)
     labels.push_back(label_id(sounds.row(i).text, sounds.row(i).place));
-  std::string note = fmt::format("{}: {} sounds; read {}", what, sounds.size(), sounds.report().text());
+  std::string note =
+      fmt::format("{}: {}; read {}", what, counted(sounds.size(), "sound"), sounds.report().text());
   if (sounds.left_out() > 0) note += fmt::format("; {} without samples skipped", sounds.left_out());
   notes_.push_back(note);
   fingerprint_ = fingerprint_ * 3 + sounds.fingerprint();

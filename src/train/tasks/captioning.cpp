@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "data/picture_preview.h"
 #include "infer/loaded_model.h"
 #include "metrics/bleu.h"
@@ -138,8 +139,9 @@ void Captioning::load_part(const char* what, data::PictureRows rows, ThreadPool&
   rows.rows = std::move(kept);
   part.pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < part.pictures.size(); ++i) part.captions.add(ids[part.pictures.row(i).id]);
-  notes_.push_back(fmt::format("{}: {} images, {} tokens of captions; read {}", what, part.pictures.size(),
-                               part.captions.tokens(), part.pictures.report().text()));
+  notes_.push_back(fmt::format("{}: {}, {} of captions; read {}", what,
+                               counted(part.pictures.size(), "image"),
+                               counted(part.captions.tokens(), "token"), part.pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + part.pictures.fingerprint();
   fingerprint_ = fingerprint_ * 3 + part.captions.fingerprint();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "data/preview.h"
 #include "metrics/classification.h"
@@ -180,10 +181,11 @@ void Classification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   valid_ = encode(rows_.valid, *tokenizer_, pool);
   for (const auto& [what, part, report] : {std::tuple("training", &train_, &rows_.train_report),
                                            std::tuple("validation", &valid_, &rows_.valid_report)}) {
-    std::string note = fmt::format("{}: {} examples, {} tokens; read {}", what, part->examples.size(),
-                                   part->examples.ids.tokens(), report->text());
+    std::string note = fmt::format("{}: {}, {}; read {}", what, counted(part->examples.size(), "example"),
+                                   counted(part->examples.ids.tokens(), "token"), report->text());
     if (part->examples.truncated > 0)
-      note += fmt::format("; {} truncated to {} tokens", part->examples.truncated, config_.data.max_length);
+      note += fmt::format("; {} truncated to {}", part->examples.truncated,
+                          counted(config_.data.max_length, "token"));
     notes_.push_back(note);
     fingerprint_ = fingerprint_ * 3 + part->examples.ids.fingerprint();
     fingerprint_ = fingerprint_ * 3 + xxh3(std::as_bytes(std::span(part->labels)));

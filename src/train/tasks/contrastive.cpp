@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "data/picture_preview.h"
 #include "metrics/retrieval.h"
 #include "models/dual_encoder.h"
@@ -127,10 +128,11 @@ void Contrastive::load_part(const char* what, data::PictureRows rows, ThreadPool
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < part.pictures.size(); ++i) texts.push_back(part.pictures.row(i).text);
   part.texts = encode_examples(*tokenizer_, texts, {}, config_.data.max_length, pool);
-  std::string note = fmt::format("{}: {} images, {} tokens of texts; read {}", what, part.pictures.size(),
-                                 part.texts.ids.tokens(), part.pictures.report().text());
+  std::string note = fmt::format("{}: {}, {} of texts; read {}", what, counted(part.pictures.size(), "image"),
+                                 counted(part.texts.ids.tokens(), "token"), part.pictures.report().text());
   if (part.texts.truncated > 0)
-    note += fmt::format("; {} texts truncated to {} tokens", part.texts.truncated, config_.data.max_length);
+    note += fmt::format("; {} truncated to {}", counted(part.texts.truncated, "text"),
+                        counted(config_.data.max_length, "token"));
   notes_.push_back(note);
   fingerprint_ = fingerprint_ * 3 + part.pictures.fingerprint();
   fingerprint_ = fingerprint_ * 3 + part.texts.ids.fingerprint();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
 #include "metrics/correlation.h"
@@ -143,7 +144,7 @@ void EmbeddingTask::read_records(const std::vector<std::string>& files, data::Sp
     if (!part.texts.empty() && part.texts.size() != records.texts().size())
       throw usage_error("the rows have different numbers of texts")
           .at(records.place())
-          .found(std::to_string(records.texts().size()) + " texts")
+          .found(counted(records.texts().size(), "text"))
           .expected(std::to_string(part.texts.size()) + " texts, as in the first row");
     part.add(records.texts());
     if (!validation) sources_.set(records.corpus(), train_.rows());
@@ -213,10 +214,12 @@ void EmbeddingTask::note(const char* what, const Part& part) {
     fingerprint_ = fingerprint_ * 3 + column.ids.fingerprint();
   }
   fingerprint_ = fingerprint_ * 3 + xxh3(std::as_bytes(std::span(part.scores)));
-  std::string note = fmt::format("{}: {} rows of {} texts, {} tokens; read {}", what, part.rows(),
-                                 part.texts.size(), tokens, part.report.text());
+  std::string note =
+      fmt::format("{}: {} of {}, {}; read {}", what, counted(part.rows(), "row"),
+                  counted(part.texts.size(), "text"), counted(tokens, "token"), part.report.text());
   if (truncated > 0)
-    note += fmt::format("; {} texts truncated to {} tokens", truncated, config_.data.max_length);
+    note += fmt::format("; {} truncated to {}", counted(truncated, "text"),
+                        counted(config_.data.max_length, "token"));
   notes_.push_back(note);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "data/picture_preview.h"
 #include "train/input_classification.h"
 #include "train/media_traits.h"
@@ -72,7 +73,8 @@ void ImageClassification::load_part(const char* what, data::PictureRows rows, Pi
   pictures.load(std::move(rows), input_, config_);
   for (std::size_t i = 0; i < pictures.size(); ++i)
     labels.push_back(label_id(pictures.row(i).text, pictures.row(i).place));
-  notes_.push_back(fmt::format("{}: {} images; read {}", what, pictures.size(), pictures.report().text()));
+  notes_.push_back(
+      fmt::format("{}: {}; read {}", what, counted(pictures.size(), "image"), pictures.report().text()));
   fingerprint_ = fingerprint_ * 3 + pictures.fingerprint();
 }
 

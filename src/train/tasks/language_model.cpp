@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
 #include "models/sequence_config.h"
@@ -256,8 +257,9 @@ StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, T
   }
   StreamData data{std::move(corpora.store(kTrain)), std::move(corpora.store(kValid)), {}, {}, 0};
   if (!config.data.weights.empty()) data.ends = corpora.about().at("ends").get<std::vector<std::size_t>>();
-  data.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}", data.train.tokens(),
-                                   data.valid.tokens(), corpora.about().at("read").get<std::string>()));
+  data.notes.push_back(
+      fmt::format("training: {}; validation: {}; read {}", counted(data.train.tokens(), "token"),
+                  counted(data.valid.tokens(), "token"), corpora.about().at("read").get<std::string>()));
   if (const auto& found = corpora.about().at("duplicates").get_ref<const std::string&>(); !found.empty())
     data.notes.push_back(found);
   data.notes.insert(data.notes.end(), corpora.notes().begin(), corpora.notes().end());

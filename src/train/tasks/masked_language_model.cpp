@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/counted.h"
 #include "base/random.h"
 #include "base/shuffle.h"
 #include "data/duplicates.h"
@@ -207,8 +208,8 @@ void MaskedLanguageModel::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   encode_training(pool);
   encode(valid_lines_, valid_, pool);
   for (const auto& [what, blocks] : {std::pair("training", &train_), std::pair("validation", &valid_)}) {
-    notes_.push_back(fmt::format("{}: {} blocks, {} tokens{}", what, blocks->examples.size(),
-                                 blocks->examples.ids.tokens(),
+    notes_.push_back(fmt::format("{}: {}, {}{}", what, counted(blocks->examples.size(), "block"),
+                                 counted(blocks->examples.ids.tokens(), "token"),
                                  blocks == &valid_ ? "; read " + report_.text() : ""));
     fingerprint_ = fingerprint_ * 3 + blocks->examples.ids.fingerprint();
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "data/duplicates.h"
@@ -30,7 +31,7 @@ class QuestionAnswering : public EncoderTask {
     EncoderTask::check();
     if (config_.questions.stride >= config_.data.max_length)
       throw usage_error("'questions.stride' is not less than the length of a window, 'data.max_length'")
-          .found(fmt::format("{} tokens", config_.questions.stride))
+          .found(counted(config_.questions.stride, "token"))
           .expected(fmt::format("less than {} tokens", config_.data.max_length));
   }
   void read() override;
@@ -188,9 +189,10 @@ void QuestionAnswering::encode(Part& part, ThreadPool& pool) {
 }
 
 void QuestionAnswering::note(const char* what, const Part& part) {
-  notes_.push_back(fmt::format("{}: {} questions, {} windows ({} without an answer), {} tokens; read {}",
-                               what, part.questions.size(), part.examples.size(), part.without_answer,
-                               part.examples.ids.tokens(), part.report.text()));
+  notes_.push_back(fmt::format("{}: {}, {} ({} without an answer), {}; read {}", what,
+                               counted(part.questions.size(), "question"),
+                               counted(part.examples.size(), "window"), part.without_answer,
+                               counted(part.examples.ids.tokens(), "token"), part.report.text()));
   fingerprint_ =
       (fingerprint_ * 3 + part.examples.ids.fingerprint()) * 3 + xxh3(std::as_bytes(std::span(part.labels)));
 }

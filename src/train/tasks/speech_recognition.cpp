@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "infer/collector.h"
 #include "metrics/word_error_rate.h"
 #include "models/copy_weights.h"
@@ -182,7 +183,7 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   const std::int64_t labels = ctc_ != nullptr ? model.labels() : model.vocabulary();
   if (labels < text_->vocabulary())
     throw usage_error("the vocabulary has more tokens than the model in " + config_.model.from)
-        .found(std::to_string(text_->vocabulary()) + " tokens")
+        .found(counted(text_->vocabulary(), "token"))
         .expected("at most " + std::to_string(labels) + " tokens");
   spec_ = model.input_spec();
 }
@@ -224,8 +225,8 @@ void SpeechRecognition::load_part(const char* what, SoundRows rows, ThreadPool& 
     part.examples.push_back(i);
     part.texts.push_back(part.sounds.row(i).text);
   }
-  std::string note =
-      fmt::format("{}: {} sounds; read {}", what, part.examples.size(), part.sounds.report().text());
+  std::string note = fmt::format("{}: {}; read {}", what, counted(part.examples.size(), "sound"),
+                                 part.sounds.report().text());
   if (part.sounds.left_out() > 0)
     note += fmt::format("; skipped {} that are empty or too long", part.sounds.left_out());
   if (part.skipped > 0)

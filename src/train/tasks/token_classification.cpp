@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "data/duplicates.h"
 #include "data/tagged.h"
@@ -139,7 +140,7 @@ void TokenClassification::check() const {
     if (columns != 2)
       throw usage_error(fmt::format("'{}' must name two columns: the words and their labels",
                                     corpus_columns_key(config_, files->front())))
-          .found(fmt::format("{} columns", columns))
+          .found(counted(columns, "column"))
           .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
   }
 }
@@ -208,12 +209,12 @@ void TokenClassification::encode(Part& part, const text::Tokenizer& tokenizer, T
 }
 
 void TokenClassification::note(const char* what, const Part& part) {
-  std::string text = fmt::format("{}: {} sentences, {} words, {} tokens; read {}", what, part.examples.size(),
-                                 part.words, part.examples.ids.tokens(), part.report.text());
+  std::string text = fmt::format("{}: {}, {}, {}; read {}", what, counted(part.examples.size(), "sentence"),
+                                 counted(part.words, "word"), counted(part.examples.ids.tokens(), "token"),
+                                 part.report.text());
   if (part.cut > 0)
-    text +=
-        fmt::format("; skipped {} words that have no tokens or lie beyond the first {} tokens of a sentence",
-                    part.cut, config_.data.max_length);
+    text += fmt::format("; skipped {} without tokens or beyond the first {} of a sentence",
+                        counted(part.cut, "word"), counted(config_.data.max_length, "token"));
   if (part.examples.size() > 1 && part.words + part.cut == static_cast<std::int64_t>(part.examples.size()))
     text +=
         "; each sentence has only one word, so the labels are predicted without context. If the file has one "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "data/duplicates.h"
 #include "infer/loaded_model.h"
 #include "metrics/bleu.h"
@@ -91,14 +92,15 @@ std::string pair_note(const char* what, EncodedCorpora& corpora, std::size_t sou
                       std::int64_t max_length) {
   const data::TokenStore& source = corpora.store(source_store);
   const Json& about = corpora.about().at(what);
-  std::string note = fmt::format("{}: {} pairs, {} source and {} target tokens; read {}", what, source.size(),
-                                 source.tokens(), corpora.store(source_store + 1).tokens(),
-                                 about.at("read").get<std::string>());
+  std::string note = fmt::format(
+      "{}: {}, {} source and {} target tokens; read {}", what, counted(source.size(), "pair"),
+      source.tokens(), corpora.store(source_store + 1).tokens(), about.at("read").get<std::string>());
   const auto too_long = about.at("too_long").get<std::int64_t>();
   // "empty" is missing in the caches of earlier versions.
   const auto empty = about.value("empty", std::int64_t{0});
   if (empty > 0) note += fmt::format("; {} without tokens skipped", empty);
-  if (too_long > 0) note += fmt::format("; {} longer than {} tokens skipped", too_long, max_length);
+  if (too_long > 0)
+    note += fmt::format("; {} longer than {} skipped", too_long, counted(max_length, "token"));
   return note;
 }
 
@@ -257,13 +259,13 @@ class Translation : public Task {
       const bool tabular = data::has_columns(corpus_format(config_, files->front()));
       if (!tabular && files->size() % 2 != 0)
         throw usage_error(fmt::format("wrong number of files in 'data.{}' for translation", name))
-            .found(fmt::format("{} files", files->size()))
+            .found(counted(files->size(), "file"))
             .expected("pairs of line-aligned files (source, target), or TSV, CSV or JSONL files");
       const std::size_t columns = corpus_columns(config_, files->front()).size();
       if (tabular && columns != 2)
         throw usage_error(fmt::format("'{}' must name two columns of 'data.{}': the source and the target",
                                       corpus_columns_key(config_, files->front()), name))
-            .found(fmt::format("{} columns", columns))
+            .found(counted(columns, "column"))
             .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
     }
   }
