@@ -22,7 +22,7 @@ TEST(LabelSet, NamesAndWeightsMustMatch) {
   for (const std::vector<double>& weights : {std::vector<double>{1.0}, {1.0, 2.0, 3.0}}) {
     config.weights = weights;
     EXPECT_REGARD_ERROR(check_labels(config), ErrorKind::usage, "differ in length");
-    EXPECT_REGARD_ERROR(check_labels(config), ErrorKind::usage, std::to_string(weights.size()) + " weights");
+    EXPECT_REGARD_ERROR(check_labels(config), ErrorKind::usage, std::to_string(weights.size()) + " weight");
   }
   config.weights.clear(), config.names = {"low", "high", "low"};
   EXPECT_REGARD_ERROR(check_labels(config), ErrorKind::usage, "'low'");
