@@ -46,8 +46,8 @@ folder = "run"
     const ProgramResult result =
         train({"--dry-run", "--set", "data.max_length=" + std::to_string(max_length)});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    std::string note =
-        "training: " + std::to_string(used) + " sounds; read " + std::to_string(used + skipped) + " records";
+    std::string note = "training: " + std::to_string(used) + (used == 1 ? " sound" : " sounds") + "; read " +
+                       std::to_string(used + skipped) + (used + skipped == 1 ? " record" : " records");
     note += skipped > 0 ? "; skipped " + std::to_string(skipped) + " with a text" : "\n";
     EXPECT_NE((result.out + result.err).find(note), std::string::npos) << note << result.out << result.err;
   }
