@@ -19,8 +19,7 @@ namespace regard {
 struct REGARD_HIDDEN Model::State {
   std::string name;                // path given to load(), for messages
   infer::FolderSettings settings;  // settings with which the folder was opened
-  infer::LoadedModel loaded;
-  std::filesystem::path folder;  // absolute path of the folder
+  infer::LoadedModel loaded;       // its folder is an absolute path
 
   void need(models::ModelKind kind, const char* what) const {
     if (loaded.model->kind() != kind)

@@ -15,7 +15,7 @@ namespace {
 using PictureModel = api::ModelAccess::State;
 
 std::filesystem::path folder_of(const PictureModel& model) {
-  return formats::ModelFolder::open(model.folder).path;
+  return formats::ModelFolder::open(model.loaded.folder).path;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "regard/study.h"
-#include "base/counted.h"
 
 #include "api/media_reader.h"
 #include "api/model_state.h"
 #include "api/task_state.h"
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/json_text.h"
 #include "inspect/study_views.h"
@@ -67,7 +67,7 @@ Study study(const Model& model, std::string_view view, const StudyOptions& optio
   if (request.view == "tokens") {
     infer::FolderSettings settings = state->settings;
     settings.weight_mode = WeightMode::widened;
-    widened = infer::LoadedModel::open(state->folder, settings);
+    widened = infer::LoadedModel::open(state->loaded.folder, settings);
   }
   const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
   inspect::StudyTable table =

@@ -154,7 +154,7 @@ std::vector<Label> Classifier::classify(std::string_view first, std::string_view
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
   state().need(InputKind::pixels);
-  const auto folder = formats::ModelFolder::open(state().model->folder).path;
+  const auto folder = formats::ModelFolder::open(state().model->loaded.folder).path;
   const tasks::ImageReader reader(folder, state().model->loaded.model->input_spec());
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
