@@ -197,11 +197,8 @@ bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettin
   return automatic;
 }
 
-}  // namespace
-
-SearchOptions search_options_of(const formats::ModelFolder& of) {
-  formats::ModelFolder folder = of;
-  complete_settings(folder);
+// As search_options_of(), for a folder after complete_settings().
+SearchOptions read_search_options(const formats::ModelFolder& folder) {
   const GenerationSettings tokens(folder), settings(folder, true);
   SearchOptions options;
   tokens.read("bos_token_id", options.start_token);
@@ -235,6 +232,14 @@ SearchOptions search_options_of(const formats::ModelFolder& of) {
   return options;
 }
 
+}  // namespace
+
+SearchOptions search_options_of(const formats::ModelFolder& folder) {
+  formats::ModelFolder completed = folder;
+  complete_settings(completed);
+  return read_search_options(completed);
+}
+
 LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSettings& settings) {
   formats::ModelFolder folder = formats::ModelFolder::open(path);
   LoadedModel loaded;
@@ -247,7 +252,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   complete_settings(folder);
   apply_task(folder, settings.task, loaded);
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
-  loaded.options = search_options_of(folder);
+  loaded.options = read_search_options(folder);
   GenerationSettings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
   if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
   loaded.model = load_model(folder, settings.weight_mode);
