@@ -12,10 +12,6 @@
 namespace regard::train {
 namespace {
 
-data::Faulty faulty(const std::string& text) {
-  return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
-}
-
 // Return the maximum number of characters of a text. This limit excludes very long texts with few tokens,
 // which data.max_length permits: an unknown word of any length is one token.
 std::size_t max_characters(const RunConfig& config) {
@@ -69,6 +65,10 @@ data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<st
 }
 
 }  // namespace
+
+data::Faulty faulty(const std::string& text) {
+  return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
+}
 
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file) {
   const bool validation = is_validation(config, file) && config.data.valid_format != "same";

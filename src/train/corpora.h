@@ -28,6 +28,9 @@ struct CorpusRules {
   bool folders = false;                // true if data.train and data.valid may name folders
 };
 
+// Return the treatment that a key such as data.malformed names: "skip" or "refuse".
+data::Faulty faulty(const std::string& value);
+
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
 // Return the name of the key that sets corpus_columns(): "data.columns" or "data.valid_columns".

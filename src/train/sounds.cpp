@@ -20,10 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-data::Faulty malformed_rows(const RunConfig& config) {
-  return config.data.malformed == "skip" ? data::Faulty::skip : data::Faulty::refuse;
-}
-
 SoundRow row_of(const RecordReader& records) {
   SoundRow row;
   row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
@@ -50,11 +46,11 @@ data::CorpusReport read_rows(const RunConfig& config, const std::vector<std::str
   RecordReader records(config, files);
   data::CorpusReport without_sound;
   while (records.next()) {
-    const bool readable = without_sound.read_or_skip(malformed_rows(config), records, [&] {
+    const bool readable = without_sound.read_or_skip(faulty(config.data.malformed), records, [&] {
       SoundRow row = row_of(records);
       (records.held_out() ? held_out : kept).push_back(std::move(row));
     });
-    if (!readable) --without_sound.records;
+    if (!readable) --without_sound.records;  // `records` has counted the row
   }
   data::CorpusReport report = records.report();
   report.add(without_sound);
@@ -93,8 +89,8 @@ std::vector<std::size_t> lengths_of(SoundRows& sounds, std::int64_t rate, std::s
     try {
       lengths.push_back(samples_of(row, rate, most).size());
     } catch (const Error& error) {
-      const bool faulty = error.kind() == ErrorKind::bad_file || error.kind() == ErrorKind::io;
-      if (malformed_rows(config) != data::Faulty::skip || !faulty) throw;
+      const bool unreadable = error.kind() == ErrorKind::bad_file || error.kind() == ErrorKind::io;
+      if (faulty(config.data.malformed) != data::Faulty::skip || !unreadable) throw;
       --sounds.report.records;
       sounds.report.skip(data::SkipReason::malformed, row.place, error.message());
       continue;

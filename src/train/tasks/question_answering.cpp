@@ -97,8 +97,7 @@ class QuestionAnswering : public EncoderTask {
 };
 
 void QuestionAnswering::read_file(const std::string& file, bool may_hold_out, Part& part) {
-  const bool skip = config_.data.malformed == "skip";
-  data::QuestionSet set = data::read_questions(file, {skip ? data::Faulty::skip : data::Faulty::refuse});
+  data::QuestionSet set = data::read_questions(file, {faulty(config_.data.malformed)});
   const std::size_t before = contexts_.size();
   part.report.add(set.report);
   for (data::MarkedQuestion& question : set.questions) {
