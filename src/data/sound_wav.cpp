@@ -15,13 +15,9 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kALaw = 6, kMuLaw = 7, kExtensible = 0xFFFE;
+constexpr std::uint32_t kMicrosoftAdpcm = 2, kImaAdpcm = 0x11, kGsm = 0x31;  // decoded with libsndfile
 // maximum number of bytes that are searched for the chunk "fmt " to choose the decoder
 constexpr std::uint64_t kMostBeforeFormat = std::uint64_t{1} << 24;
-
-// Return true for a format tag that libsndfile decodes: Microsoft's and IMA's ADPCM, and GSM 6.10.
-bool is_library_format(std::uint32_t tag) {
-  return tag == 2 || tag == 0x11 || tag == 0x31;
-}
 
 // Return true for a size that means "unknown". Programs that write to a pipe use such sizes: ffmpeg
 // 0xFFFFFFFF; espeak-ng 0x7FFFF000; SoX 0x7FFFF000, rounded down to whole frames; arecord 0x7FFFFF00 or
@@ -259,9 +255,10 @@ bool wav_needs_library(InputStream& stream, std::string& first) {
     return true;
   };
   const std::optional<Chunk> format = find_chunk("fmt ", read_at);
-  char tag[2];
-  if (!format || !read_at(format->at, tag, 2)) return false;
-  return is_library_format(number_at(tag, 2));
+  char bytes[2];
+  if (!format || !read_at(format->at, bytes, 2)) return false;
+  const std::uint32_t tag = number_at(bytes, 2);
+  return tag == kMicrosoftAdpcm || tag == kImaAdpcm || tag == kGsm;
 }
 
 bool is_truncated_wav(std::FILE* file) {
