@@ -57,8 +57,8 @@ std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const Pa
                                       const EditedPass* edits = nullptr);
 // Return the attention flow (Abnar and Zuidema 2020): for each input token, the maximum flow from the token
 // to the last layer's output at `position`. The capacities are the matrices of attention_rollout(). Throws
-// usage for more than 64 tokens and for a position that does not exist. `between` is called before the
-// flow from each token is computed.
+// usage for more than 64 tokens and for a position that does not exist. `between` is called once for each
+// input token, before its flow is computed.
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,
                                    std::int64_t position, const EditedPass* edits = nullptr,
                                    const BetweenPasses& between = {});

@@ -67,7 +67,8 @@ LensCell lens_cell(LensCell cell, const float* row, std::int64_t count, const St
   return cell;
 }
 
-// Throw usage if the logits read from the last residual differ from the model's logits.
+// Throw usage if `read`, the logits computed from the last layer's residual, differ from `logits`, those of
+// the whole model.
 void require_close(const float* logits, const float* read, std::int64_t count) {
   float largest = 1.0f;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));

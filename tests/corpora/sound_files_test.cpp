@@ -77,8 +77,8 @@ TEST(OggFiles, WithoutTheirLastPageAreErrors) {
   EXPECT_REGARD_ERROR(data::read_sound(folder / "cut.ogg", kRate, 10.0), ErrorKind::bad_file, "cut.ogg");
 }
 
-// Programs may write long chunks, such as a picture, before the chunk "fmt ". 200,000 bytes are more than one
-// piece of the stream.
+// Some programs write a long chunk, such as a picture, before the chunk "fmt ". The chunk of this test has
+// 200,000 bytes, more than one read of the stream returns.
 TEST(AdpcmFiles, MayHaveALongChunkBeforeTheFormat) {
   const std::string whole = read_file(testing::golden("sound/files/tone.wav"));
   std::vector<float> expected;

@@ -153,7 +153,8 @@ void write_three_layers(const std::filesystem::path& from, const std::filesystem
   formats::write_safetensors(to / "model.safetensors", weights);
 }
 
-// The classifier reads a weighted sum of the outputs of all layers.
+// The input of this model's classification head is a weighted sum of the outputs of all layers, so the sweep
+// must keep the output of each layer.
 TEST(MediaStudyWeightedSum, EveryLossIsThatOfAWholePass) {
   const TemporaryFolder folder;
   write_three_layers(testing::HfFolder("wav2vec2-weighted").path, folder.path());

@@ -81,8 +81,8 @@ TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
   EXPECT_EQ(ran, 1);
 }
 
-// A request may have half a million generations, each with a callback, so a callback must not outlive its
-// generation.
+// A request may have half a million generations with one callback each. The callback of a generation is
+// removed when the generation ends.
 TEST(Delivery, RemovesACallbackThatIsNoLongerNeeded) {
   const auto delivery = std::make_shared<Delivery>();
   int calls = 0;

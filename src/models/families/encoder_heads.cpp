@@ -37,10 +37,10 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
   return head;
 }
 
-HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding) {
+HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding_id) {
   HeadConfig head = sequence_classifier(config, {}, "score");
   head.rows = HeadConfig::Rows::last;
-  head.padding = padding;
+  head.padding = padding_id;
   head.bias.clear();
   return head;
 }
