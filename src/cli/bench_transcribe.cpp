@@ -10,7 +10,7 @@
 #include "cli/weight_mode.h"
 #include "data/sound_processor.h"
 #include "infer/collector.h"
-#include "infer/loaded_model.h"
+#include "infer/folder_options.h"
 #include "infer/scheduler.h"
 #include "models/weights.h"
 #include "ops/tape.h"

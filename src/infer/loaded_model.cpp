@@ -6,6 +6,7 @@
 #include "base/counted.h"
 #include "base/json.h"
 #include "base/plain_text.h"
+#include "infer/folder_options.h"
 #include "infer/generation_settings.h"
 #include "infer/transformers_folder.h"
 #include "regard/error.h"
@@ -13,34 +14,6 @@
 
 namespace regard::infer {
 namespace {
-
-// Read the value of `key`: one id or a list of ids.
-void read_ids(const GenerationSettings& settings, const char* key, std::vector<std::int32_t>& ids) {
-  const Json* value = settings.find(key);
-  if (value == nullptr) return;
-  if (value->is_array())
-    ids = json_as<std::vector<std::int32_t>>(*value, key, settings.file(key));
-  else
-    ids = {json_as<std::int32_t>(*value, key, settings.file(key))};
-}
-
-constexpr const char* kEndTokens = "eos_token_id";
-
-void read_end_tokens(const GenerationSettings& settings, SearchOptions& options) {
-  read_ids(settings, kEndTokens, options.end_tokens);
-  std::erase_if(options.end_tokens, [](std::int32_t id) { return id < 0; });
-}
-
-void read_early_stopping(const GenerationSettings& settings, SearchOptions& options) {
-  constexpr const char* kKey = "early_stopping";
-  const Json* value = settings.find(kKey);
-  if (value == nullptr) return;
-  if (value->is_string() && value->get<std::string>() == "never")
-    options.early_stopping = EarlyStopping::never;
-  else
-    options.early_stopping =
-        json_as<bool>(*value, kKey, settings.file(kKey)) ? EarlyStopping::yes : EarlyStopping::no;
-}
 
 void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokenizer, std::int64_t vocabulary,
                const char* side) {
@@ -50,73 +23,6 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
       .found(counted(tokenizer.vocabulary_size(), "token"))
       .expected("at most " + std::to_string(vocabulary) + " tokens")
       .remedy("Use the tokenizer that the model was trained with");
-}
-
-void read_biases(const GenerationSettings& settings, TokenRules& rules) {
-  constexpr const char* kKey = "sequence_bias";
-  const Json* value = settings.find(kKey);
-  if (value == nullptr) return;
-  const std::string file = settings.file(kKey);
-  for (const Json& entry : json_as<std::vector<Json>>(*value, kKey, file)) {
-    if (!entry.is_array() || entry.size() != 2)
-      throw file_error(file, "an entry of \"sequence_bias\" is not a pair")
-          .found(describe(entry))
-          .expected("[[IDS], BIAS]");
-    auto tokens = json_as<std::vector<std::int32_t>>(entry[0], kKey, file);
-    const auto bias = json_as<double>(entry[1], kKey, file);
-    std::erase_if(rules.biases, [&](const SequenceBias& other) { return other.tokens == tokens; });
-    rules.biases.push_back({std::move(tokens), bias});
-  }
-}
-
-void read_ending(const GenerationSettings& settings, TokenRules& rules) {
-  constexpr const char* kKey = "exponential_decay_length_penalty";
-  const Json* value = settings.find(kKey);
-  if (value == nullptr) return;
-  if (!value->is_array() || value->size() != 2)
-    throw file_error(settings.file(kKey), std::string("\"") + kKey + "\" is not a pair")
-        .found(describe(*value))
-        .expected("[START, FACTOR]");
-  rules.ending = EndingPressure{json_as<std::int64_t>((*value)[0], kKey, settings.file(kKey)),
-                                json_as<double>((*value)[1], kKey, settings.file(kKey))};
-}
-
-void read_rules(const GenerationSettings& settings, TokenRules& rules) {
-  settings.read("encoder_repetition_penalty", rules.encoder_repetition_penalty);
-  settings.read("repetition_penalty", rules.repetition_penalty);
-  settings.read("no_repeat_ngram_size", rules.no_repeat_ngram);
-  settings.read("encoder_no_repeat_ngram_size", rules.encoder_no_repeat_ngram);
-  settings.read("bad_words_ids", rules.bad_words);
-  settings.read("min_length", rules.min_length);
-  settings.read("min_new_tokens", rules.min_new);
-  settings.read("forced_bos_token_id", rules.forced_first);
-  read_ids(settings, "forced_eos_token_id", rules.forced_last);
-  read_ids(settings, "suppress_tokens", rules.suppressed);
-  read_ids(settings, "begin_suppress_tokens", rules.suppressed_first);
-  settings.read("renormalize_logits", rules.renormalise);
-  read_biases(settings, rules);
-  read_ending(settings, rules);
-}
-
-// Return the settings of a folder without generation_config.json, as in transformers: the keys of config.json
-// and, for keys that are missing there, those of the decoder in it.
-Json settings_of_config(const Json& config) {
-  Json settings = config;
-  // key of the first BART folders
-  if (config.value("force_bos_token_to_be_generated", Json()) == true)
-    settings["forced_bos_token_id"] = config.value("bos_token_id", Json());
-  for (const char* part : {"decoder", "generator", "text_config"}) {
-    const auto found = config.find(part);
-    if (found == config.end() || !found->is_object() || found->empty()) continue;
-    for (const auto& [key, value] : found->items())
-      if (settings.value(key, Json()).is_null()) settings[key] = value;
-    break;
-  }
-  return settings;
-}
-
-void complete_settings(formats::ModelFolder& folder) {
-  if (!folder.generation_config) folder.generation_config = settings_of_config(folder.config);
 }
 
 constexpr const char* kTasks = "task_specific_params";
@@ -197,48 +103,7 @@ bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettin
   return automatic;
 }
 
-// As search_options_of(), for a folder after complete_settings().
-SearchOptions read_search_options(const formats::ModelFolder& folder) {
-  const GenerationSettings tokens(folder), settings(folder, true);
-  SearchOptions options;
-  tokens.read("bos_token_id", options.start_token);
-  tokens.read("decoder_start_token_id", options.start_token);
-  tokens.read("pad_token_id", options.pad_token);
-  read_end_tokens(tokens, options);
-  read_early_stopping(settings, options);
-  read_rules(settings, options.rules);
-  settings.read("num_beams", options.beam);
-  settings.read("num_return_sequences", options.n_best);
-  settings.read("length_penalty", options.length_penalty);
-  settings.read("do_sample", options.sample);
-  if (options.sample) {
-    settings.read("temperature", options.temperature);
-    options.top_k = 50;  // default value of top_k in transformers
-    settings.read("top_k", options.top_k);
-    settings.read("top_p", options.top_p);
-    settings.read("min_p", options.min_p);
-    settings.read("typical_p", options.typical_p);
-    settings.read("epsilon_cutoff", options.epsilon);
-    settings.read("eta_cutoff", options.eta);
-    options.beam = 1;
-  }
-  std::int64_t max_length = 0;
-  settings.read("max_length", max_length);
-  // The value of max_length counts the decoder's start token and, for a decoder-only model, the prompt.
-  const bool encoder = tokens.find("decoder_start_token_id") != nullptr;
-  if (encoder && max_length > 1) options.max_new = max_length - 1;
-  if (!encoder) options.max_length = std::max<std::int64_t>(0, max_length);
-  settings.read("max_new_tokens", options.max_new);
-  return options;
-}
-
 }  // namespace
-
-SearchOptions search_options_of(const formats::ModelFolder& folder) {
-  formats::ModelFolder completed = folder;
-  complete_settings(completed);
-  return read_search_options(completed);
-}
 
 LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSettings& settings) {
   formats::ModelFolder folder = formats::ModelFolder::open(path);

@@ -111,9 +111,4 @@ struct LoadedModel {
   ModelInput within_positions(std::vector<std::int32_t> ids, bool truncate) const;
 };
 
-// Return the SearchOptions of a folder, read from generation_config.json. If that file does not exist, all
-// options are read from config.json and, if it lacks a key, from the object "decoder", "generator" or
-// "text_config" in it, as in transformers. Otherwise, only missing special tokens are read from config.json.
-SearchOptions search_options_of(const formats::ModelFolder& folder);
-
 }  // namespace regard::infer

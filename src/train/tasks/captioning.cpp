@@ -7,7 +7,7 @@
 
 #include "base/counted.h"
 #include "data/picture_preview.h"
-#include "infer/loaded_model.h"
+#include "infer/folder_options.h"
 #include "metrics/bleu.h"
 #include "metrics/exact_text.h"
 #include "models/weights.h"
