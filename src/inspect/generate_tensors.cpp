@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "infer/loaded_model.h"
+#include "infer/folder_options.h"
 #include "regard/error.h"
 
 namespace regard::inspect {

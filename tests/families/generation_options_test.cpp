@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "infer/loaded_model.h"
+#include "infer/folder_options.h"
 #include "models/weights.h"
 #include "support/golden.h"
 #include "support/namespaces.h"

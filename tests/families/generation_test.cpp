@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "infer/loaded_model.h"
+#include "infer/folder_options.h"
 #include "inspect/generate_tensors.h"
 #include "models/weights.h"
 #include "support/hf_folder.h"

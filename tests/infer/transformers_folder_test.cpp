@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "infer/folder_options.h"
 #include "infer/loaded_model.h"
 #include "inspect/generate_tensors.h"
 #include "inspect/run_tensors.h"
