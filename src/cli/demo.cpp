@@ -33,7 +33,7 @@ struct DemoOptions {
   std::string folder = "runs/demo";
   std::string exported;  // folder to which --export writes the phrasebook; empty means train the model
   bool retrain = false;
-  std::int64_t steps = 2900;  // number of training steps; they take about a minute on two cores
+  std::int64_t steps = 2700;  // number of training steps; they take about a minute on two cores
 };
 
 // Return the path of the phrasebook's folder, which is next to the run folder and contains two pairs of text
@@ -64,7 +64,7 @@ feed_forward_size = 256
 dropout = 0.05
 
 [training]
-max_steps = 2900
+max_steps = 2700
 warmup_steps = 200
 learning_rate = 3e-3
 betas = [0.9, 0.98]
