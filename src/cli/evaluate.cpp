@@ -33,13 +33,13 @@ struct EvaluateOptions {
   std::string model, adapter;
   std::vector<std::string> compared;  // model folders to compare: two, or none
   evaluate::DataOptions data;
-  std::string task, tokenizer = "13a", output, scheme, scores, test = "bootstrap";
+  std::string task, output, scheme, scores, test = "bootstrap";
+  std::optional<std::string> tokenizer;
   std::string chat_template;
   bool lowercase = false, cut = false, chat = false;
   std::optional<std::int64_t> beam;
-  std::optional<double> length_penalty;
+  std::optional<double> length_penalty, threshold;
   std::int64_t context = 0, bootstrap = 0, samples = 0;
-  double threshold = 0.5;
   std::size_t rows = 10;
   ProbeOptions changes;  // ablated heads and interventions
 };
@@ -104,20 +104,48 @@ void check_kind(const std::string& task, const infer::LoadedModel& model, const 
   if (!fits) throw wrong_task(task, name, task_of(model, name));
 }
 
-// Throws usage for an option of decoding or of conversations that has no effect on the task.
+bool chats(const EvaluateOptions& options) {
+  return options.chat || !options.chat_template.empty();
+}
+
+// Throws usage for an option that has no effect on the task.
 void check_options(const EvaluateOptions& options, const std::string& task) {
-  const bool searches = task == "translation" || task == "captioning";
-  if (options.beam && !searches && task != "speech-recognition")
-    throw usage_error("--beam has no effect on this task").found("the task " + task);
-  if (options.length_penalty && !searches)
-    throw usage_error("--length-penalty has no effect on this task").found("the task " + task);
-  if ((options.chat || !options.chat_template.empty()) && task != "language-model")
+  if (chats(options) && task != "language-model")
     throw usage_error("--chat and --chat-template need a language model").found("the task " + task);
+  const bool searches = task == "translation" || task == "captioning";
+  const bool classifies = task == "classification";
+  const bool of_tokens = task == "token-classification";
+  const bool masked = task == "masked-language-model";
+  const bool windows = classifies || of_tokens || masked || task == "language-model" ||
+                       task == "question-answering" || task == "embedding";
+  struct Option {
+    const char* name;
+    bool given, has_effect;
+  };
+  const Option checked[] = {
+      {"--beam", options.beam.has_value(), searches || task == "speech-recognition"},
+      {"--length-penalty", options.length_penalty.has_value(), searches},
+      {"--lowercase", options.lowercase, searches},
+      {"--bleu-tokenizer", options.tokenizer.has_value(), searches},
+      {"--context", options.context > 0, windows},
+      {"--truncate", options.cut, classifies || masked || chats(options)},
+      {"--scores", !options.scores.empty(), classifies},
+      {"--threshold", options.threshold.has_value(), classifies},
+      {"--scheme", !options.scheme.empty(), of_tokens},
+  };
+  for (const Option& option : checked)
+    if (option.given && !option.has_effect)
+      throw usage_error(std::string(option.name) + " has no effect on this task").found("the task " + task);
+}
+
+metrics::MetricTokenizer bleu_tokenizer(const EvaluateOptions& options) {
+  return metrics::metric_tokenizer_named(options.tokenizer.value_or("13a"));
 }
 
 evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::Subject& subject) {
   evaluate::ClassificationOptions classes;
-  classes.threshold = options.threshold, classes.cut = options.cut, classes.most_tokens = options.context;
+  classes.threshold = options.threshold.value_or(0.5), classes.cut = options.cut,
+  classes.most_tokens = options.context;
   if (options.scores == "softmax") classes.scores = tasks::Scores::softmax;
   if (options.scores == "sigmoid") classes.scores = tasks::Scores::sigmoid;
   if (options.scores == "none") classes.scores = tasks::Scores::plain;
@@ -128,9 +156,8 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
                                const std::string& task, const std::string& path, std::uint64_t seed) {
   const std::filesystem::path folder = formats::ModelFolder::open(path).path;
   if (task == "translation")
-    return evaluate::translation(subject, options.data,
-                                 {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
-  if (options.chat || !options.chat_template.empty())
+    return evaluate::translation(subject, options.data, {options.lowercase, bleu_tokenizer(options)});
+  if (chats(options))
     return evaluate::conversations(subject, folder, options.data,
                                    {options.chat_template, options.context, options.cut});
   if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
@@ -141,8 +168,7 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   if (task == "image-classification") return evaluate::image_classification(subject, folder, options.data);
   if (task == "contrastive") return evaluate::contrastive(subject, folder, options.data);
   if (task == "captioning")
-    return evaluate::captioning(subject, folder, options.data,
-                                {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
+    return evaluate::captioning(subject, folder, options.data, {options.lowercase, bleu_tokenizer(options)});
   if (task == "token-classification") {
     evaluate::TokenClassificationOptions tokens;
     tokens.window = options.context;
@@ -298,8 +324,8 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
 void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_flag("--lowercase", options.lowercase,
                 "Convert text to lower case before computing BLEU and chrF");
-  verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
-      ->capture_default_str();
+  verb.add_option("--bleu-tokenizer", options.tokenizer,
+                  "sacreBLEU tokenizer: 13a, intl, char, zh or none. Default: 13a");
   verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder");
   verb.add_option("--length-penalty", options.length_penalty,
                   "Length penalty of beam search. Default: the penalty in the model's folder");
@@ -320,8 +346,7 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the model's folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
-  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label")
-      ->capture_default_str();
+  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5");
   verb.add_option(
       "--scheme", options.scheme,
       "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");

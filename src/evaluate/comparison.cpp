@@ -49,9 +49,11 @@ ModelComparison compare(const Evaluation& first, const Evaluation& second, Signi
   for (std::size_t i = 0; i < first.rows.size(); ++i)
     if (first.rows[i].output != second.rows[i].output)
       result.rows.push_back({i, second.rows[i].score - first.rows[i].score});
-  std::stable_sort(result.rows.begin(), result.rows.end(), [](const DifferentRow& a, const DifferentRow& b) {
-    return std::abs(a.change) > std::abs(b.change);
-  });
+  const auto size = [](const DifferentRow& row) {
+    return std::isnan(row.change) ? -1.0 : std::abs(row.change);
+  };
+  std::stable_sort(result.rows.begin(), result.rows.end(),
+                   [&](const DifferentRow& a, const DifferentRow& b) { return size(a) > size(b); });
   return result;
 }
 

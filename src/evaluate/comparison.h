@@ -21,8 +21,8 @@ struct DifferentRow {
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
-  // Rows with different outputs, sorted by |DifferentRow::change|, largest first; in the order of the data if
-  // rows have no scores.
+  // Rows with different outputs, sorted by |DifferentRow::change|, largest first, and NaN last. Rows with
+  // equal changes are in the order of the data.
   std::vector<DifferentRow> rows;
 };
 // Compare the scores of two models on the same rows by a significance test. Throws usage if the evaluations

@@ -72,7 +72,15 @@ TEST_F(EvaluateTasks, RefuseOptionsWithoutEffect) {
                                             {model("hf-tiny/ast"), lines, "--beam", "2"},
                                             {whisper, lines, "--length-penalty", "2"},
                                             {whisper, lines, "--chat"},
-                                            {"translator", lines, lines, "--chat-template", "chatml"}};
+                                            {"translator", lines, lines, "--chat-template", "chatml"},
+                                            {"translator", lines, lines, "--context", "8"},
+                                            {"translator", lines, lines, "--truncate"},
+                                            {whisper, lines, "--lowercase"},
+                                            {model("hf-more/st-mean"), lines, lines, "--truncate"},
+                                            {model("tasks/roberta-fill"), lines, "--threshold", "0.5"},
+                                            {model("tasks/roberta-fill"), lines, "--scores", "softmax"},
+                                            {model("hf-more/bert-nli"), lines, "--scheme", "iob2"},
+                                            {model("hf-more/bert-ner"), lines, "--bleu-tokenizer", "13a"}};
   for (const std::vector<std::string>& call : calls) {
     const std::string option = call.back().starts_with("--") ? call.back() : call[call.size() - 2];
     const ProgramResult result = evaluate(call);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 
 #include "base/json.h"
 #include "evaluate/class_scores.h"
@@ -218,6 +219,19 @@ TEST(Evaluation, ComparisonsShowTheRowsThatDiffer) {
   }
   second.rows.pop_back();
   EXPECT_REGARD_ERROR(compare(first, second, SignificanceTest::bootstrap, {}), ErrorKind::usage, "19");
+}
+
+TEST(Comparison, RowsWithoutScoresAreLast) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  Evaluation first, second;
+  for (const double score : {none, 1.0, none, -3.0, 2.0}) {
+    first.rows.emplace_back().output = "a", first.rows.back().score = 0;
+    second.rows.emplace_back().output = "b", second.rows.back().score = score;
+  }
+  std::vector<std::size_t> order;
+  for (const DifferentRow& row : compare(first, second, SignificanceTest::bootstrap, {}).rows)
+    order.push_back(row.row);
+  EXPECT_EQ(order, (std::vector<std::size_t>{3, 4, 1, 0, 2}));
 }
 
 // Statistics number the labels in sorted order, so the order of the labels in a model has no effect. Models
