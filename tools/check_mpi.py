@@ -181,7 +181,9 @@ def start(folder, ranks, *settings, resume=True):
 
 def wait_for_steps(process, folder, step):
     until = time.monotonic() + SECONDS
-    while not (folder / "run" / "checkpoints" / str(step) / "manifest.json").exists():
+    run = folder / "run"
+    # `latest` is switched after the checkpoint is complete
+    while not ((run / "checkpoints" / str(step) / "manifest.json").exists() and (run / "latest").is_symlink()):
         if process.poll() is not None or time.monotonic() > until:
             sys.exit(f"no checkpoint of step {step}: {process.stderr.read()}")
         time.sleep(0.02)
