@@ -33,7 +33,7 @@ struct DemoOptions {
   std::string folder = "runs/demo";
   std::string exported;  // folder to which --export writes the phrasebook; empty means train the model
   bool retrain = false;
-  std::int64_t steps = 2700;  // number of training steps; they take about a minute on two cores
+  std::int64_t steps = 2700;  // number of training steps; they take up to two minutes on two cores
 };
 
 // Return the path of the phrasebook's folder, which is next to the run folder and contains two pairs of text
