@@ -100,10 +100,10 @@ def write_task(folder, task):
                                tokenizer="wordpiece\"\nvocab_size = 60\nlower_case = true #\"", model='family = "bert"\nlayers = 1',
                                batch="batch_size = 4", validation='metrics = ["accuracy"]'),
     }
+    kind = "classification" if task == "lora" else task
+    (folder / "run.toml").write_text(RUN.format(task=kind, **kinds[kind]))
     if task != "lora":
-        (folder / "run.toml").write_text(RUN.format(task=task, **kinds[task]))
         return
-    (folder / "run.toml").write_text(RUN.format(task="classification", **kinds["classification"]))
     train(folder, 1, "output.folder=base", "training.average_last=0", "training.max_steps=10", "validation.every_steps=10")
     (folder / "run.toml").write_text(LORA)
 
@@ -181,9 +181,7 @@ def start(folder, ranks, *settings, resume=True):
 
 def wait_for_steps(process, folder, step):
     until = time.monotonic() + SECONDS
-    run = folder / "run"
-    # `latest` is switched after the checkpoint is complete
-    while not ((run / "checkpoints" / str(step) / "manifest.json").exists() and (run / "latest").is_symlink()):
+    while not ((folder / f"run/checkpoints/{step}/manifest.json").exists() and (folder / "run/latest").is_symlink()):
         if process.poll() is not None or time.monotonic() > until:
             sys.exit(f"no checkpoint of step {step}: {process.stderr.read()}")
         time.sleep(0.02)
