@@ -29,11 +29,14 @@
 namespace regard::cli {
 namespace {
 
+constexpr std::int64_t kSteps = 2700;  // number of training steps; they take up to two minutes on two cores
+constexpr std::int64_t kWarmup = 200;
+
 struct DemoOptions {
   std::string folder = "runs/demo";
   std::string exported;  // folder to which --export writes the phrasebook; empty means train the model
   bool retrain = false;
-  std::int64_t steps = 2700;  // number of training steps; they take up to two minutes on two cores
+  std::int64_t steps = kSteps;
 };
 
 // Return the path of the phrasebook's folder, which is next to the run folder and contains two pairs of text
@@ -42,7 +45,9 @@ std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
 
-constexpr const char* kRun = R"(# English to Hindi, on the phrasebook of `regard demo`.
+// Return the run file for the phrasebook.
+std::string run_file() {
+  return fmt::format(R"(# English to Hindi, on the phrasebook of `regard demo`.
 # 'regard train --help-config' explains every key.
 task = "translation"
 
@@ -64,8 +69,8 @@ feed_forward_size = 256
 dropout = 0.05
 
 [training]
-max_steps = 2700
-warmup_steps = 200
+max_steps = {}
+warmup_steps = {}
 learning_rate = 3e-3
 betas = [0.9, 0.98]
 schedule = "cosine"
@@ -80,7 +85,9 @@ samples = 2
 
 [output]
 folder = "runs/phrasebook"         # relative to the working directory
-)";
+)",
+                     kSteps, kWarmup);
+}
 
 // Write the phrasebook to an existing folder: the pairs for training and the held-out ones.
 void write_phrasebook(const std::filesystem::path& folder) {
@@ -104,7 +111,7 @@ void export_phrasebook(const DemoOptions& options, const Globals& globals) {
   demo::phrasebook();
   AtomicFolder folder(options.exported);
   write_phrasebook(folder.temporary());
-  write_file_atomically(folder.temporary() / "run.toml", kRun);
+  write_file_atomically(folder.temporary() / "run.toml", run_file());
   folder.commit();
   if (globals.quiet) return;
   print_message(
@@ -117,12 +124,12 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
       fmt::format("seed={}", seed),
       fmt::format("training.max_steps={}", options.steps),
-      fmt::format("training.warmup_steps={}", std::min<std::int64_t>(200, options.steps / 3)),
+      fmt::format("training.warmup_steps={}", std::min(kWarmup, options.steps / 3)),
       fmt::format("validation.every_steps={}", options.steps),
       "validation.metrics=[\"loss\"]",
       "validation.samples=0",
       "output.folder=" + std::filesystem::absolute(options.folder).string()};
-  return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
+  return train::parse_run(run_file(), (data_folder(options) / "demo.toml").string(), overrides);
 }
 
 // Remove the run folder. Throws usage for a folder that this command did not create.
