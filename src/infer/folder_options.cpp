@@ -83,9 +83,9 @@ void read_rules(const GenerationSettings& settings, TokenRules& rules) {
   read_ending(settings, rules);
 }
 
-// Return the settings of a folder without generation_config.json, as in transformers: the keys of config.json
-// and, for keys that are missing there, those of the decoder in it.
-Json settings_of_config(const Json& config) {
+// Return the settings that replace a missing generation_config.json, as in transformers: all keys of
+// config.json, and the keys of its decoder's object that config.json itself lacks.
+Json generation_config_from(const Json& config) {
   Json settings = config;
   // key of the first BART folders
   if (config.value("force_bos_token_to_be_generated", Json()) == true)
@@ -103,7 +103,7 @@ Json settings_of_config(const Json& config) {
 }  // namespace
 
 void complete_settings(formats::ModelFolder& folder) {
-  if (!folder.generation_config) folder.generation_config = settings_of_config(folder.config);
+  if (!folder.generation_config) folder.generation_config = generation_config_from(folder.config);
 }
 
 SearchOptions read_search_options(const formats::ModelFolder& folder) {

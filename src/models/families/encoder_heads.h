@@ -38,8 +38,8 @@ HeadConfig pooled(const DenseConfig& dense);  // return a head with a pooler of 
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
-// Return the head of a decoder's class …ForSequenceClassification. The head reads the last token whose id is
-// not `padding_id`; if `padding_id` is −1, the last token.
+// Return the classification head of a decoder, as in transformers' LlamaForSequenceClassification. The head
+// is applied to the last token whose id is not `padding_id`; if `padding_id` is −1, to the last token.
 HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding_id);
 // Return the dropout before a classifier's projection, as in BERT. It applies to token_head(), and to
 // sequence_classifier() if there are dense layers.
