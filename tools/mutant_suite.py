@@ -99,7 +99,7 @@ class Suite:
         commands = {}
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             file = pathlib.Path(entry["file"])
-            if not re.search(r" -o CMakeFiles/regard(_simd_\w+|_program)?\.dir/", entry["command"]):
+            if not re.search(r" -o CMakeFiles/regard(_simd_\w+|_light|_program)?\.dir/", entry["command"]):
                 continue
             sources = [file]
             if file.parent.name == "Unity":
@@ -175,7 +175,7 @@ class Suite:
                 text = compiled.read_text()
                 for file, place in places.items():
                     text = text.replace(f'"{self.root / file}"', f'"{place}"')
-                sources = [folder / compiled.name]
+                sources = [folder / f"{len(steps)}_{compiled.name}"]  # several targets have a unity_1_cxx.cxx
                 sources[0].write_text(text)
             for source in sources:
                 words = shlex.split(command)

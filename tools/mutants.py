@@ -35,7 +35,7 @@ OPERATORS = [
     (r"\bfalse\b", "true"), (r"\+= ", "-= "), (r"return (?=\w)", "return !"), (r"\b0\.5", "0.25"), (r"\b2\b", "3"),
     (r"continue;", "break;"), (r"\bif \((?!constexpr)", "if (!")]
 DRAWS = 100_000  # after this many draws without a new mutant, all are taken to be drawn
-TOGETHER = 12  # at most this many mutants run the remaining programs together
+TOGETHER = 24  # at most this many mutants run the remaining programs together
 
 
 def mutants(root, seed, directories):
