@@ -32,7 +32,7 @@ TEST(Nearest, FindsTypingErrorsOnly) {
   EXPECT_EQ(nearest("haeds", names), "heads");
   EXPECT_EQ(nearest("layers", names), "encoder_layers");
   EXPECT_EQ(nearest("zzzzzz", names), "");
-  EXPECT_EQ(nearest(std::string(std::size_t{1} << 28, 'z'), names), "");  // in linear time
+  EXPECT_EQ(nearest(std::string(std::size_t{1} << 24, 'z'), names), "");  // in linear time
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("ab", "ba"), 1);
   EXPECT_EQ(edit_distance("", "abc"), 3);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "support/thread_time.h"
 #include "text/tokenizer.h"
 
 namespace regard::text {
@@ -94,7 +95,7 @@ TEST(Locality, PartsOfATextGiveTheIdsOfTheWhole) {
   std::uint32_t state = 11;
   const auto next = [&](std::size_t count) { return ((state = state * 1664525 + 1013904223) >> 8) % count; };
   std::vector<std::string> texts{"", " ", "a", " a", "a ", "  a  b  "};
-  while (texts.size() < 150) {
+  while (texts.size() < (testing::kSlowBuild ? 40 : 150)) {
     std::string text;
     for (std::size_t i = 1 + next(12); i-- > 0;) text += parts[next(parts.size())];
     texts.push_back(text);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "support/shared_data.h"
+#include "support/thread_time.h"
 #include "text/tokenizer.h"
 
 namespace regard::text {
@@ -47,7 +48,7 @@ TEST(PartsOfAText, HaveTheIdsOfTheWholeWithEveryTokenizer) {
     const auto tokenizer = Tokenizer::load(path);
     std::mt19937 random(7);
     bool any = false;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < (testing::kSlowBuild ? 15 : 60); ++round) {
       const std::string text = random_text(random, 1 + random() % 60);
       for (const bool match : {false, true}) {
         const EncodeOptions options{.add_special = false, .match_special = match};

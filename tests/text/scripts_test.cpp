@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "support/shared_data.h"
+#include "support/thread_time.h"
 #include "text/pieces.h"
 #include "text/pre_tokenizers.h"
 
@@ -41,6 +42,7 @@ TEST_F(Scripts, OfEveryCodePoint) {
   const auto digests = reference_.at("blocks").get<std::string>();
   ASSERT_EQ(digests.size(), std::size_t{0x110000 / kBlock * 8});
   for (char32_t first = 0; first < 0x110000; first += kBlock) {
+    if (testing::kSlowBuild && first / kBlock % 8 != 0) continue;
     std::string joined;
     for (char32_t c = first; c < first + kBlock; ++c) {
       if (c >= 0xD800 && c < 0xE000) continue;

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "support/shared_data.h"
+#include "support/thread_time.h"
 #include "text/normalizers.h"
 #include "text/pieces.h"
 #include "text/pre_tokenizers.h"
@@ -44,6 +45,7 @@ void check_all(const std::string& digests, const std::string& suffix, Result res
   for (char32_t first = 0; first < 0x110000; first += kBlock) {
     // Beyond the scripts only the tags of plane 14 and the first block of each plane are tested.
     if (first >= 0x34000 && first != 0xE0000 && first % 0x10000 != 0) continue;
+    if (testing::kSlowBuild && first / kBlock % 8 != 0) continue;
     EXPECT_EQ(digest_of_block(first, suffix, result), digests.substr(first / kBlock * 8, 8))
         << "U+" << std::hex << static_cast<std::uint32_t>(first);
   }

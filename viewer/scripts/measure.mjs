@@ -13,7 +13,7 @@ if (!program || !demo) throw new Error("usage: node scripts/measure.mjs PROGRAM 
 const sentence = "The exam was a piece of cake.";
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox"],
 });
 

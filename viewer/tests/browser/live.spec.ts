@@ -8,7 +8,7 @@ import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
 import { violations } from "./axe";
 import { folderOf, tinyText } from "./model";
-import { numbersOf, pageWith, saved } from "./open";
+import { numbersOf, pageWith, saved, windows } from "./open";
 import { serve, type Server } from "./server";
 
 let server: Server;
@@ -69,29 +69,28 @@ test("a sentence is typed, shown, and part of the address", async ({ page: brows
   expect(errors).toEqual([]);
 });
 
-for (const width of [390, 1280])
-  for (const colorScheme of ["light", "dark"] as const)
-    test(`live: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
-      page: browser,
-    }) => {
-      await browser.setViewportSize({ width, height: 900 });
-      await browser.emulateMedia({ colorScheme });
-      const errors = await visit(browser, fragment({ ...short, off: "encoder.0.0", other: "t9 t9 t5" }));
-      await expect(browser.getByRole("tab").first()).toBeVisible();
-      const views = await browser.getByRole("tab").allTextContents();
-      expect(views).toEqual(expect.arrayContaining(["What if", "Compare", "Meaning", "Step by step"]));
-      for (const view of views) {
-        await browser.getByRole("tab", { name: view }).click();
-        if (view === "What if")
-          await expect(browser.getByRole("heading", { name: "After", exact: true })).toBeVisible();
-        if (view === "Compare") await expect(browser.locator(".split svg")).toHaveCount(2);
-        const parts = view === views[0] ? [] : ["#view"];
-        expect(await violations(browser, ...parts), view).toEqual([]);
-        const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(overflow, view).toBeLessThanOrEqual(0);
-      }
-      expect(errors).toEqual([]);
-    });
+for (const [width, colorScheme] of windows)
+  test(`live: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
+    page: browser,
+  }) => {
+    await browser.setViewportSize({ width, height: 900 });
+    await browser.emulateMedia({ colorScheme });
+    const errors = await visit(browser, fragment({ ...short, off: "encoder.0.0", other: "t9 t9 t5" }));
+    await expect(browser.getByRole("tab").first()).toBeVisible();
+    const views = await browser.getByRole("tab").allTextContents();
+    expect(views).toEqual(expect.arrayContaining(["What if", "Compare", "Meaning", "Step by step"]));
+    for (const view of views) {
+      await browser.getByRole("tab", { name: view }).click();
+      if (view === "What if")
+        await expect(browser.getByRole("heading", { name: "After", exact: true })).toBeVisible();
+      if (view === "Compare") await expect(browser.locator(".split svg")).toHaveCount(2);
+      const parts = view === views[0] ? [] : ["#view"];
+      expect(await violations(browser, ...parts), view).toEqual([]);
+      const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, view).toBeLessThanOrEqual(0);
+    }
+    expect(errors).toEqual([]);
+  });
 
 test("parameters of a layer are requested when its steps are shown", async ({ page: browser }) => {
   const errors = await visit(

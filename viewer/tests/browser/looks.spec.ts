@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 import { sampleCapture, sampleParameters, sampleSteps, sampleVectors } from "../sample";
-import { open, pageWith } from "./open";
+import { open, pageWith, windows } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "looks-"));
 
@@ -54,10 +54,7 @@ const views: [name: string, fragment: string][] = [
   ["basics", "#view=basics"],
 ];
 
-for (const [width, colorScheme] of [
-  [1280, "light"],
-  [390, "dark"],
-] as const)
+for (const [width, colorScheme] of windows)
   for (const [name, fragment] of views)
     test(`${name} looks as before at ${width} pixels, ${colorScheme}`, async ({ page: browser }) => {
       const file = join(folder, `${name}.html`);

@@ -3,6 +3,15 @@ import { readFileSync } from "node:fs";
 import { expect, type Page } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 
+/**
+ * Width in pixels and colour scheme of the windows in which every view is opened. Layout does not depend on colours, so
+ * these two find what all four combinations would find.
+ */
+export const windows = [
+  [1280, "light"],
+  [390, "dark"],
+] as const;
+
 /** The page with a capture in it, as `attend --html` writes it; null: as `regard serve` serves it. */
 export function pageWith(capture: Capture | null): string {
   const page = readFileSync("page.html", "utf8");

@@ -11,7 +11,7 @@ import { lostBetween } from "../../src/outcome";
 import { rowsOf } from "../../src/packed";
 import { violations } from "./axe";
 import { folderOf, program, tinyText } from "./model";
-import { numbersOf, open, saved } from "./open";
+import { numbersOf, open, saved, windows } from "./open";
 import { type Tensor, tensorsOf } from "./tensors";
 
 // PAGE and CAPTURE: page and JSON of an encoder.
@@ -28,30 +28,29 @@ async function tabs(browser: Page): Promise<string[]> {
   return browser.getByRole("tab").allTextContents();
 }
 
-for (const width of [390, 1280])
-  for (const colorScheme of ["light", "dark"] as const)
-    for (const [name, file] of [
-      ["an encoder", page],
-      ["a translation", translation],
-    ] as const)
-      test(`${name}: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
-        page: browser,
-      }) => {
-        await browser.setViewportSize({ width, height: 900 });
-        await browser.emulateMedia({ colorScheme });
-        const errors = await open(browser, file);
-        await browser.locator("summary").click();
-        const views = await tabs(browser);
-        expect(views.length).toBeGreaterThanOrEqual(8);
-        for (const view of views) {
-          await browser.getByRole("tab", { name: view }).click();
-          const parts = view === views[0] ? [] : ["#view", ".toolbar"];
-          expect(await violations(browser, ...parts), view).toEqual([]);
-          const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          expect(overflow, view).toBeLessThanOrEqual(0);
-        }
-        expect(errors).toEqual([]);
-      });
+for (const [width, colorScheme] of windows)
+  for (const [name, file] of [
+    ["an encoder", page],
+    ["a translation", translation],
+  ] as const)
+    test(`${name}: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
+      page: browser,
+    }) => {
+      await browser.setViewportSize({ width, height: 900 });
+      await browser.emulateMedia({ colorScheme });
+      const errors = await open(browser, file);
+      await browser.locator("summary").click();
+      const views = await tabs(browser);
+      expect(views.length).toBeGreaterThanOrEqual(8);
+      for (const view of views) {
+        await browser.getByRole("tab", { name: view }).click();
+        const parts = view === views[0] ? [] : ["#view", ".toolbar"];
+        expect(await violations(browser, ...parts), view).toEqual([]);
+        const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(overflow, view).toBeLessThanOrEqual(0);
+      }
+      expect(errors).toEqual([]);
+    });
 
 for (const width of [768, 2560])
   test(`nothing is wider than a window of ${width} pixels`, async ({ page: browser }) => {

@@ -10,7 +10,7 @@ import { rowsOf } from "../../src/packed";
 import { sampleBeams, sampleCapture, sampleFilm, sampleTokenizers } from "../sample";
 import { violations } from "./axe";
 import { folderOf, program, tinyText } from "./model";
-import { open, pageWith, saved } from "./open";
+import { open, pageWith, saved, windows } from "./open";
 import { serve } from "./server";
 
 const folder = mkdtempSync(join(tmpdir(), "search-"));
@@ -30,21 +30,20 @@ async function show(browser: Page, name: string, capture: Capture, fragment: str
   expect(await open(browser, file, fragment)).toEqual([]);
 }
 
-for (const width of [390, 1280])
-  for (const colorScheme of ["light", "dark"] as const)
-    test(`the views fit ${width} pixels, ${colorScheme}, without violations`, async ({ page: browser }) => {
-      await browser.setViewportSize({ width, height: 844 });
-      await browser.emulateMedia({ colorScheme });
-      for (const view of ["beams", "tokenizers", "film"]) {
-        await show(browser, `${view}-${width}-${colorScheme}`, sample(), `#view=${view}`);
-        await expect(browser.locator("#view table").first()).toBeVisible();
-        expect(await violations(browser, "#view")).toEqual([]);
-        const [content, visible] = await browser
-          .locator("body")
-          .evaluate((body) => [body.scrollWidth, innerWidth] as const);
-        expect(content).toBeLessThanOrEqual(visible);
-      }
-    });
+for (const [width, colorScheme] of windows)
+  test(`the views fit ${width} pixels, ${colorScheme}, without violations`, async ({ page: browser }) => {
+    await browser.setViewportSize({ width, height: 844 });
+    await browser.emulateMedia({ colorScheme });
+    for (const view of ["beams", "tokenizers", "film"]) {
+      await show(browser, `${view}-${width}-${colorScheme}`, sample(), `#view=${view}`);
+      await expect(browser.locator("#view table").first()).toBeVisible();
+      expect(await violations(browser, "#view")).toEqual([]);
+      const [content, visible] = await browser
+        .locator("body")
+        .evaluate((body) => [body.scrollWidth, innerWidth] as const);
+      expect(content).toBeLessThanOrEqual(visible);
+    }
+  });
 
 test("a piece stands under its characters, and selecting it selects those of the others", async ({
   page: browser,

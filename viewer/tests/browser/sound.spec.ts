@@ -10,7 +10,7 @@ import { heard, peak } from "../../src/sound";
 import { rowsOf } from "../../src/packed";
 import { violations } from "./axe";
 import { copyOf, folderOf, program, whisper } from "./model";
-import { open, pageWith, saved, visitModelOfFiles } from "./open";
+import { open, pageWith, saved, visitModelOfFiles, windows } from "./open";
 import { serve } from "./server";
 
 const short = join(whisper, "short.wav");
@@ -30,22 +30,21 @@ async function expectFitting(browser: Page): Promise<Capture> {
   return capture;
 }
 
-for (const width of [390, 1280])
-  for (const colorScheme of ["light", "dark"] as const)
-    test(`a transcript: every view opens without violations at ${width} pixels, ${colorScheme}`, async ({
-      page: browser,
-    }) => {
-      await browser.setViewportSize({ width, height: 900 });
-      await browser.emulateMedia({ colorScheme });
-      expect(await open(browser, written(copyOf(whisper), short, "--generate", "8"))).toEqual([]);
-      await expect(browser.getByRole("tab", { name: "Sound" })).toHaveAttribute("aria-selected", "true");
-      for (const view of await browser.getByRole("tab").allTextContents()) {
-        await browser.getByRole("tab", { name: view, exact: true }).click();
-        expect(await violations(browser, "#view"), view).toEqual([]);
-        const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(overflow, view).toBeLessThanOrEqual(0);
-      }
-    });
+for (const [width, colorScheme] of windows)
+  test(`a transcript: every view opens without violations at ${width} pixels, ${colorScheme}`, async ({
+    page: browser,
+  }) => {
+    await browser.setViewportSize({ width, height: 900 });
+    await browser.emulateMedia({ colorScheme });
+    expect(await open(browser, written(copyOf(whisper), short, "--generate", "8"))).toEqual([]);
+    await expect(browser.getByRole("tab", { name: "Sound" })).toHaveAttribute("aria-selected", "true");
+    for (const view of await browser.getByRole("tab").allTextContents()) {
+      await browser.getByRole("tab", { name: view, exact: true }).click();
+      expect(await violations(browser, "#view"), view).toEqual([]);
+      const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, view).toBeLessThanOrEqual(0);
+    }
+  });
 
 test("the candidates of a step are shown as what they stand for", async ({ page: browser }) => {
   await open(browser, written(copyOf(whisper), short, "--generate", "8"), "#view=generation");
