@@ -22,6 +22,7 @@
 #include "evaluate/token_classification.h"
 #include "evaluate/translation.h"
 #include "formats/model_folder.h"
+#include "infer/search_overrides.h"
 #include "models/dual_encoder.h"
 
 namespace regard::cli {
@@ -237,9 +238,9 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   if (task == "embedding") return embedding();
   check_kind(task, model, path);
   check_options(options, task);
-  if (options.beam) model.options.beam = *options.beam;
-  if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
-  model.options.check();
+  infer::SearchOverrides search;
+  search.beam = options.beam, search.length_penalty = options.length_penalty;
+  model.options = search.over(model.options, globals.seed);
   model.model->prepare_for_inference(globals.pool());
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
     return evaluated(options, {model, globals.pool(), probe}, task, path, globals.seed);
