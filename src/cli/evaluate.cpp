@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/require_writable.h"
 #include "cli/adapter.h"
 #include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
@@ -252,6 +253,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
   if (options.data.files.empty())
     throw usage_error("there is no data to evaluate on").expected("MODEL DATA…, or --compare A B DATA…");
   if (options.compared.empty()) {
+    if (!options.output.empty()) require_writable(options.output);
     const evaluate::Evaluation result = evaluate_model(options, options.model, globals);
     if (!options.output.empty()) write_rows(options.output, result);
     const Json intervals =

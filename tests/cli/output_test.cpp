@@ -196,6 +196,18 @@ TEST_F(Output, LongNamesAreWritten) {
   }
 }
 
+// The path of an output file is checked before the data or the model are read.
+TEST_F(Output, PathsThatCannotBeWrittenAreErrorsBeforeTheComputation) {
+  const std::string commands[] = {"evaluate " + model_ + " none.tsv --task embedding -o",
+                                  "evaluate none none.tsv -o", "attend none text --html",
+                                  "attend none text --svg"};
+  for (const std::string& command : commands) {
+    EXPECT_EQ(shell(command + " folder/output 2> said"), 4) << command;
+    EXPECT_NE(said().find("folder/output: cannot create"), std::string::npos) << command << "\n" << said();
+  }
+  EXPECT_EQ(entries(), 2u);  // the files text and said
+}
+
 // Exceeding `ulimit -f` is handled like a full disk; SIGXFSZ does not kill the program.
 TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   std::string lines;
