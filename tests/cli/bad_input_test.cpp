@@ -116,6 +116,7 @@ const std::vector<Case> kCases = {
     {"ThreadsWord", {"train", "good.toml", "--threads", "many"}, 2, {"--threads"}},
     {"ClassifyThreshold", {"classify", "folder", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
     {"AnswerThreshold", {"answer", "folder", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
+    {"EmbedTop", {"embed", "folder", "--top", "3"}, 2, {"--top", "--query"}},
     {"EvaluateThreshold", {"evaluate", "folder", "a.en", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
     {"SeedNegative", {"train", "good.toml", "--seed", "-1"}, 2, {"--seed"}},
 
