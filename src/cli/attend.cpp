@@ -8,6 +8,7 @@
 
 #include "api/file_reader.h"
 #include "base/progress.h"
+#include "base/require_writable.h"
 #include "cli/adapter.h"
 #include "cli/attend.h"
 #include "cli/number_checks.h"
@@ -106,6 +107,8 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
 
 void attend(const AttendOptions& options, Globals& globals) {
   require_capture(options, globals.json);
+  for (const std::string& file : {options.html, options.svg})
+    if (!file.empty()) require_writable(file);
   const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
   const std::unique_ptr<Network> network = make_model(folder.config, folder.config_file);
   const InputKind reads = network->input_spec().kind;

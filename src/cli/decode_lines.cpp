@@ -299,6 +299,9 @@ infer::SearchOptions search_of(const DecodingOptions& options, const infer::Load
                                const Globals& globals) {
   infer::SearchOptions search = options.search.over(model.options, globals.seed);
   options.text.add_to(search, model);
+  // The folder may set several results. The results of a line's sentences are joined, so only the best result
+  // of each sentence is used.
+  if (options.sentences) search.n_best = 1;
   return search;
 }
 

@@ -299,6 +299,7 @@ void demo(const DemoOptions& options, Globals& globals) {
   if (!options.exported.empty()) return export_phrasebook(options, globals);
   if (train_if_needed(options, globals).stopped) return;
   const infer::LoadedModel opened = infer::LoadedModel::open(options.folder);
+  print_warning(opened.warning);
   opened.model->prepare_for_inference(globals.pool());
   const auto scores = held_out_scores(opened, globals.pool());
   const std::vector<Translation> translations = translate(opened, globals.pool(), sentences());

@@ -61,7 +61,7 @@ Json describe_model(const fs::path& path) {
 
 // Return the last complete line of the run's log, or null if there is none.
 Json last_logged(const fs::path& log) {
-  if (!fs::exists(log)) return nullptr;
+  if (!fs::is_regular_file(log)) return nullptr;  // opening a FIFO would block
   Json last;
   // An incomplete last line may end within a character; parse_json() checks the line that is used.
   LineReader reader(log, BadUtf8::keep);

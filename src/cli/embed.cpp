@@ -266,6 +266,7 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->allow_extra_args(false)
       ->check(valid_text());
   add_checked_option(*verb, "--top", request->top, "Number of lines per query", positive());
+  verb->get_option("--top")->needs("--query");
   verb->add_option("--output,-o", request->output,
                    "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file")
       ->check(not_empty());

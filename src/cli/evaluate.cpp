@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/require_writable.h"
 #include "cli/adapter.h"
 #include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
@@ -22,6 +23,7 @@
 #include "evaluate/token_classification.h"
 #include "evaluate/translation.h"
 #include "formats/model_folder.h"
+#include "infer/search_overrides.h"
 #include "models/dual_encoder.h"
 
 namespace regard::cli {
@@ -222,6 +224,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     check_options(options, "embedding");
     const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(
         path, {.adapter = options.adapter, .most_tokens = options.context}, weight_mode(globals));
+    if (!options.task.empty()) print_warning(folder.loaded.warning);  // otherwise already printed
     folder.loaded.model->prepare_for_inference(globals.pool());
     return evaluate_changed(options, folder.loaded, globals.pool(), [&](Probe* probe) {
       return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context},
@@ -237,9 +240,9 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   if (task == "embedding") return embedding();
   check_kind(task, model, path);
   check_options(options, task);
-  if (options.beam) model.options.beam = *options.beam;
-  if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
-  model.options.check();
+  infer::SearchOverrides search;
+  search.beam = options.beam, search.length_penalty = options.length_penalty;
+  model.options = search.over(model.options, globals.seed);
   model.model->prepare_for_inference(globals.pool());
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
     return evaluated(options, {model, globals.pool(), probe}, task, path, globals.seed);
@@ -251,6 +254,7 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
   if (options.data.files.empty())
     throw usage_error("there is no data to evaluate on").expected("MODEL DATA…, or --compare A B DATA…");
   if (options.compared.empty()) {
+    if (!options.output.empty()) require_writable(options.output);
     const evaluate::Evaluation result = evaluate_model(options, options.model, globals);
     if (!options.output.empty()) write_rows(options.output, result);
     const Json intervals =
@@ -346,7 +350,8 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the model's folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
-  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5");
+  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5")
+      ->check(finite());
   verb.add_option(
       "--scheme", options.scheme,
       "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");

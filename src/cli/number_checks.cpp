@@ -19,6 +19,10 @@ CLI::Validator bound(const char* name, const char* rule, bool (*holds)(double)) 
 
 }  // namespace
 
+CLI::Validator finite() {
+  return bound("NUMBER", "a finite number", [](double) { return true; });
+}
+
 CLI::Validator positive() {
   return bound("POSITIVE", "a number above zero", [](double value) { return value > 0; });
 }

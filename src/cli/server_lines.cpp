@@ -171,11 +171,17 @@ class ServerLines {
       output_.write(json_text(to_json(line)) + "\n");
     } else if (line.parts.empty()) {
       output_.write("\n");
-    } else if (n_best_ > 1) {
+    } else if (several(line.parts[0].hypotheses)) {
       write_scored(output_, line.number - 1, line.parts[0].hypotheses);
     } else {
       output_.write((as_is() ? text_of(line) : on_one_line(text_of(line))) + "\n");
     }
+  }
+
+  // Return true if results are printed as a list. Without --n-best, the model's folder on the server sets
+  // their number. --sentences prints only the best result of each sentence.
+  bool several(const Json& hypotheses) const {
+    return n_best_ > 1 || (!options_.sentences && hypotheses.size() > 1);
   }
 
   bool as_is() const {
@@ -268,7 +274,7 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
     output.write(json_text(Json{
                      {"output", list[0].at("text")}, {"score", list[0].at("score")}, {"hypotheses", list}}) +
                  "\n");
-  else if (request.value("n_best", 1) > 1)
+  else if (request.value("n_best", 1) > 1 || list.size() > 1)
     write_scored(output, 0, list);
   else
     output.write((continues ? shown : "") + list[0].at("text").get<std::string>() + "\n");

@@ -63,6 +63,32 @@ void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokeniz
       seconds);
 }
 
+// Throw usage for an option on the command line that has no effect on the type of tokenizer.
+void check_type_options(const CLI::App& verb, const std::string& type) {
+  using Types = std::vector<std::string>;
+  const Types all_words{"byte-bpe", "bpe", "wordpiece", "unigram", "word"};
+  const Types alphabets{"bpe", "wordpiece", "unigram", "char"};
+  const std::pair<const char*, Types> checked[] = {
+      {"--min-frequency", {"byte-bpe", "bpe", "wordpiece", "word"}},
+      {"--max-piece-length", {"byte-bpe", "bpe", "unigram"}},
+      {"--limit-alphabet", alphabets},
+      {"--initial-alphabet", alphabets},
+      {"--character-coverage", alphabets},
+      {"--continuing-prefix", {"wordpiece"}},
+      {"--unknown", {"wordpiece", "unigram", "word"}},
+      {"--words", all_words},
+      {"--strip-accents", {"wordpiece"}},
+      {"--prefix-space", {"byte-bpe", "bpe", "unigram"}},
+      {"--no-byte-fallback", {"unigram", "char"}},
+  };
+  for (const auto& [name, types] : checked)
+    if (verb.count(name) > 0 && std::ranges::find(types, type) == types.end())
+      throw usage_error(fmt::format("{} has no effect on this type of tokenizer", name))
+          .found("--type " + type)
+          .expected(fmt::format("--type {}", fmt::join(types, ", ")))
+          .remedy(fmt::format("Remove {}", name));
+}
+
 void run(Globals& globals, const TokenizerTrainOptions& options) {
   require_writable(options.output);
   const Stopwatch watch;
@@ -147,7 +173,10 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_flag("--no-byte-fallback", options->no_fallback,
                   "char, unigram: map unseen characters to <unk> instead of bytes");
   train->add_option("FILES", options->files, "Text files")->required();
-  train->callback([&globals, options] { run(globals, *options); });
+  train->callback([&globals, options, train] {
+    check_type_options(*train, options->how.type);
+    run(globals, *options);
+  });
 }
 
 }  // namespace regard::cli

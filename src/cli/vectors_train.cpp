@@ -30,9 +30,9 @@ struct VectorsTrainOptions {
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
   vectors::GloveOptions glove;
-  // number of epochs and size of the window; 0 selects the model's default
+  // number of epochs and size of the window; 0, the value without an option, selects the model's default
   std::int64_t epochs = 0, window = 0;
-  double rate = 0;  // learning rate; 0 selects the model's default
+  double rate = 0;  // learning rate; as above
   bool subwords = false;
   std::int64_t buckets = 2000000;
   std::size_t memory = 512;  // memory for co-occurrence counts in MiB
@@ -115,6 +115,31 @@ void check(const VectorsTrainOptions& options) {
         .expected(fmt::format("at least {}", options.pairs.subwords.shortest));
 }
 
+// Throw usage for an option on the command line that has no effect on the model.
+void check_effects(const CLI::App& verb, const VectorsTrainOptions& options) {
+  const bool glove = options.model == "glove", negative = options.loss == "negative";
+  struct Option {
+    const char* name;
+    bool has_effect;
+    const char* needs;
+  };
+  const Option checked[] = {
+      {"--negative", !glove && negative, "--model skip-gram or cbow, and --loss negative"},
+      {"--sample", !glove, "--model skip-gram or cbow"},
+      {"--min-n", options.subwords, "--subwords"},
+      {"--max-n", options.subwords, "--subwords"},
+      {"--buckets", options.subwords, "--subwords"},
+      {"--x-max", glove, "--model glove"},
+      {"--alpha", glove, "--model glove"},
+      {"--memory", glove, "--model glove"},
+      {"--phrase-threshold", options.corpus.phrase_passes > 0, "--phrases"},
+  };
+  for (const Option& option : checked)
+    if (!option.has_effect && verb.count(option.name) > 0)
+      throw usage_error(std::string(option.name) + " has no effect without " + option.needs)
+          .remedy(std::string("Remove ") + option.name);
+}
+
 void train(Globals& globals, VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   const vectors::Format form = vectors::format_of(options.form);
@@ -175,16 +200,17 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   add_checked_option(verb, "--size", options.pairs.size, "Vector size", CLI::Range(1, 8192));
   verb.add_option("--window", options.window,
                   "Number of context words on each side. Default: 5; 10 for glove")
-      ->check(CLI::Range(0, 1000));
+      ->check(CLI::Range(1, 1000));
   add_checked_option(verb, "--negative", options.pairs.negative, "Number of negative samples",
                      CLI::Range(1, 63));
   add_checked_option(verb, "--sample", options.pairs.sample,
                      "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling",
                      CLI::Range(0.0, 1.0));
   verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default: 5; 15 for glove")
-      ->check(CLI::Range(0, 100000));
+      ->check(CLI::Range(1, 100000));
   verb.add_option("--rate", options.rate, "Initial learning rate. Default: 0.025; 0.05 for cbow and glove")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(CLI::Range(0.0, 10.0))
+      ->check(positive());
   verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText does");
   add_checked_option(verb, "--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length",
                      CLI::Range(1, 64));
@@ -220,7 +246,10 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
   add_model_options(*verb, *options);
   add_glove_options(*verb, *options);
   add_corpus_options(*verb, *options);
-  verb->callback([&globals, options] { train(globals, *options); });
+  verb->callback([&globals, options, &command = *verb] {
+    check_effects(command, *options);
+    train(globals, *options);
+  });
 }
 
 }  // namespace regard::cli

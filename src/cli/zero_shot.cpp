@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/line_reader.h"
+#include "base/plain_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/weight_mode.h"
@@ -23,7 +24,12 @@ std::vector<std::string> labels_in(const std::string& text) {
   std::error_code ignored;  // a list of labels may be longer than the name of a file
   if (std::filesystem::is_regular_file(text, ignored)) {
     LineReader reader(text);
-    for (std::string line; reader.next(line);) labels.push_back(line);
+    for (std::string line; reader.next(line);) {
+      if (is_blank(line))
+        throw Error(ErrorKind::bad_file, "a label is empty", {text, reader.line_number(), -1})
+            .expected("one label per line");
+      labels.push_back(line);
+    }
     return labels;
   }
   for (std::size_t begin = 0; begin <= text.size();) {

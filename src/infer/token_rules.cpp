@@ -83,8 +83,9 @@ void add_biases(std::span<float> scores, const std::vector<SequenceBias>& biases
 
 void press_to_end(std::span<float> scores, const EndingPressure& ending, std::int64_t generated, Ids ends) {
   if (generated <= ending.start) return;
-  const auto grown =
-      static_cast<float>(std::pow(ending.factor, static_cast<double>(generated - ending.start)) - 1.0);
+  // Subtract in double, because the start may be any integer: the difference may exceed 64 bits.
+  const double tokens = static_cast<double>(generated) - static_cast<double>(ending.start);
+  const auto grown = static_cast<float>(std::pow(ending.factor, tokens) - 1.0);
   for (const std::int32_t id : ends) {
     float& score = scores[static_cast<std::size_t>(id)];
     if (std::isfinite(score)) score += std::abs(score) * grown;

@@ -114,6 +114,10 @@ const std::vector<Case> kCases = {
     {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},
     {"ThreadsZero", {"train", "good.toml", "--threads", "0"}, 2, {"--threads", "1"}},
     {"ThreadsWord", {"train", "good.toml", "--threads", "many"}, 2, {"--threads"}},
+    {"ClassifyThreshold", {"classify", "folder", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
+    {"AnswerThreshold", {"answer", "folder", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
+    {"EmbedTop", {"embed", "folder", "--top", "3"}, 2, {"--top", "--query"}},
+    {"EvaluateThreshold", {"evaluate", "folder", "a.en", "--threshold", "nan"}, 2, {"--threshold", "finite"}},
     {"SeedNegative", {"train", "good.toml", "--seed", "-1"}, 2, {"--seed"}},
 
     {"TrainNoFile", {"train"}, 2, {"run file"}},

@@ -114,6 +114,28 @@ TEST_F(ChangedEvaluation, RefusesWhatItCannotChange) {
          "changed nothing");
 }
 
+// --beam and --seed have the same effect as in `translate`, also in a folder that samples several results.
+TEST_F(ChangedEvaluation, SearchesAndSamplesAsTranslateDoes) {
+  write_text_model(folder_ / "translator", "translator");
+  Json settings = read_json((folder_ / "translator/generation_config.json").string());
+  settings["do_sample"] = true, settings["num_return_sequences"] = 2;
+  write_file(folder_ / "translator", "generation_config.json", settings.dump());
+  write_file(folder_.path(), "lines", "the fox\nan apple\n");
+  const auto written = [&](std::vector<std::string> options) {
+    std::vector<std::string> evaluate{"evaluate", "translator", "lines", "lines", "-o", "written"};
+    evaluate.insert(evaluate.end(), options.begin(), options.end());
+    std::vector<std::string> translate{"translate", "translator", "lines", "--n-best", "1"};
+    translate.insert(translate.end(), options.begin(), options.end());
+    const ProgramResult result = run(evaluate);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(file_content(folder_ / "written"), run(translate).out) << Json(options);
+  };
+  written({"--beam", "1"});
+  written({"--seed", "1"});
+  written({"--seed", "2"});
+  written({"--beam", "3", "--length-penalty", "2"});
+}
+
 // The vectors of layers below an intervention keep their values.
 TEST_F(ChangedEvaluation, ContextHasTheChangedVectors) {
   const std::vector<std::string> command{

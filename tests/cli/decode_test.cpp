@@ -111,6 +111,18 @@ TEST_F(Decode, NBestAndJson) {
   EXPECT_EQ(empty["output"], "");
 }
 
+// A folder may set several results per text. --sentences joins the best result of each sentence.
+TEST_F(Decode, SentencesAreAllWrittenIfTheFolderSetsSeveralResults) {
+  const std::string line = "A fox. The dog. A bank.\n";
+  const std::vector<std::string> call{"translate", "translator", "--sentences", "--max-new",
+                                      "6",         "--set",      "num_beams=2"};
+  std::vector<std::string> several = call;
+  several.insert(several.end(), {"--set", "num_return_sequences=2"});
+  const testing::ProgramResult one = run(call, line), best = run(several, line);
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(best.out, one.out) << best.err;
+}
+
 TEST_F(Decode, GenerateContinuesAndSamplesByTheSeed) {
   const auto greedy = lines_of(run({"generate", "gpt", "--max-new", "15"}, "the\nthe quick\n").out);
   ASSERT_EQ(greedy.size(), 2u);

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <string>
@@ -109,6 +110,17 @@ TEST(Info, DescribesARunAndItsBestModel) {
   EXPECT_EQ(json["log"]["loss"], 1.5);
   const auto checkpoint = run_program({"info", "run/latest", "--json"}, folder.path());
   EXPECT_EQ(parse_json(checkpoint.out, "out")["kind"], "checkpoint") << checkpoint.err;
+}
+
+// A log that is not a regular file is not opened: opening a FIFO would block.
+TEST(Info, DoesNotWaitForALogThatIsAFifo) {
+  const TemporaryFolder folder;
+  testing::write_file(folder / "run", "run.toml", "task = \"translation\"\n");
+  std::filesystem::create_directory(folder / "run/checkpoints");
+  ASSERT_EQ(::mkfifo((folder / "run/log.jsonl").c_str(), 0600), 0);
+  const auto result = run_program({"info", "run", "--json"}, folder.path(), "", 10);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_FALSE(parse_json(result.out, "out").contains("log"));
 }
 
 TEST(Info, SaysWhatItCannotRead) {

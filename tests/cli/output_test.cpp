@@ -196,6 +196,31 @@ TEST_F(Output, LongNamesAreWritten) {
   }
 }
 
+// The path of an output file is checked before the data or the model are read.
+TEST_F(Output, PathsThatCannotBeWrittenAreErrorsBeforeTheComputation) {
+  const std::string commands[] = {"evaluate " + model_ + " none.tsv --task embedding -o",
+                                  "evaluate none none.tsv -o", "attend none text --html",
+                                  "attend none text --svg"};
+  for (const std::string& command : commands) {
+    EXPECT_EQ(shell(command + " folder/output 2> said"), 4) << command;
+    EXPECT_NE(said().find("folder/output: cannot create"), std::string::npos) << command << "\n" << said();
+  }
+  EXPECT_EQ(entries(), 2u);  // the files text and said
+}
+
+// Each way to open a model for an evaluation warns once about a damaged checkpoint.
+TEST_F(Output, EvaluateWarnsAboutADamagedCheckpoint) {
+  train::testing_task::write_run(folder_.path());
+  ASSERT_EQ(shell("train run.toml -q --set training.max_steps=4 --set validation.every_steps=2"), 0);
+  write_file(folder_ / "run/best", "model.safetensors", "damaged");
+  write_file(folder_.path(), "pairs.tsv", "one\ttwo\t1\ntwo\ttwo\t2\nsix\tone\t3\n");
+  for (const std::string data : {"valid.en valid.de", "pairs.tsv --task embedding"}) {
+    EXPECT_EQ(shell("evaluate run " + data + " -q > results 2> said"), 0) << said();
+    EXPECT_EQ(lines_of(said()).size(), 1u) << data << "\n" << said();
+    EXPECT_NE(said().find("the best checkpoint is unusable"), std::string::npos) << data << "\n" << said();
+  }
+}
+
 // Exceeding `ulimit -f` is handled like a full disk; SIGXFSZ does not kill the program.
 TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   std::string lines;

@@ -162,6 +162,11 @@ TEST(ClassifyCommand, LabelsMayBeLongerThanTheNameOfAFile) {
 
 TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const TemporaryFolder place;
+  write_file(place.path(), "blank", "a cat\n \na dog\n");
+  const ProgramResult blank =
+      run_program({"classify", clip_folder(), picture("deep.png"), "--labels", "blank"}, place.path());
+  EXPECT_EQ(blank.exit_code, 3) << blank.out;
+  EXPECT_NE(blank.err.find("blank:2: a label is empty"), std::string::npos) << blank.err;
   write_file(place.path(), "labels", "a cat\na dog, sitting\n");
   const ProgramResult result =
       run_program({"classify", clip_folder(), "--labels", "labels", "--top", "2"}, place.path(),

@@ -99,6 +99,25 @@ TEST_F(TokenizerTrain, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_EQ(train({}, "missing.txt").exit_code, 4);
 }
 
+TEST_F(TokenizerTrain, OptionsWithoutEffectOnTheTypeAreRefused) {
+  const std::vector<std::string> refused[] = {{"--continuing-prefix", "@@", "--type", "byte-bpe"},
+                                              {"--strip-accents", "--type", "bpe"},
+                                              {"--min-frequency", "3", "--type", "unigram"},
+                                              {"--max-piece-length", "9", "--type", "wordpiece"},
+                                              {"--initial-alphabet", "x", "--type", "byte-bpe"},
+                                              {"--character-coverage", "0.9", "--type", "word"},
+                                              {"--unknown", "<u>", "--type", "bpe"},
+                                              {"--words", "words", "--type", "char"},
+                                              {"--prefix-space", "--type", "wordpiece"},
+                                              {"--no-byte-fallback", "--type", "bpe"}};
+  for (const std::vector<std::string>& options : refused) {
+    const auto result = train(options);
+    EXPECT_EQ(result.exit_code, 2) << options[0];
+    EXPECT_NE(result.err.find(options[0] + " has no effect"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(train({"--type", "wordpiece", "--continuing-prefix", "@@", "--strip-accents"}).exit_code, 0);
+}
+
 TEST_F(TokenizerTrain, AnInterruptedRunLeavesNoFile) {
   std::string longer;
   for (int i = 0; i < 400; ++i) longer += corpus_;

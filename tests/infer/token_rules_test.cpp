@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "support/throws.h"
@@ -53,6 +54,21 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_EQ(scores_after({1, 4, 5})[7], 1.5f);
   rules.bad_words = {{6}};
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
+}
+
+// The number of tokens after the start of the penalty may exceed 64 bits.
+TEST(TokenRules, ThePenaltyOfLengthMayStartAtAnyInteger) {
+  for (const std::int64_t start : {std::int64_t{-1000}, std::numeric_limits<std::int64_t>::min()}) {
+    TokenRules rules;
+    rules.ending = {start, 1.1};
+    const std::vector<std::int32_t> prompt{4}, written{7}, end{2};
+    std::vector<float> scores(10, -1.0f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = end, .max_new = 20},
+          scores, history);
+    EXPECT_GT(scores[2], 0.0f) << start;
+    EXPECT_EQ(scores[3], -1.0f);
+  }
 }
 
 // The first token is forced only directly after the start token; then suppressed_first applies to the second

@@ -71,6 +71,32 @@ TEST_F(ServerOption, GeneratePrintsTheSame) {
   expect_same("generate", "translator", {"--prompt", "the dog", "--max-new", "8"}, "");
 }
 
+// Without --n-best, the model's folder sets the number of results.
+TEST_F(ServerOption, TheFolderSetsTheNumberOfResults) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "several").string();
+  write_text_model(path, "translator");
+  Json settings = read_json(path + "/generation_config.json");
+  settings["num_beams"] = 3, settings["num_return_sequences"] = 2;
+  write_file(path, "generation_config.json", settings.dump());
+  serve::ServeOptions options = serve_options();
+  options.folders.push_back({"several", path});
+  TestServer server(std::move(options), {"gpt"});
+  const std::string address = "http://127.0.0.1:" + std::to_string(server.port());
+  for (const Words& rest : std::vector<Words>{{"translate"},
+                                              {"translate", "--json"},
+                                              {"translate", "--sentences"},
+                                              {"translate", "--n-best", "1"},
+                                              {"generate", "--prompt", "the dog"}}) {
+    Words here{rest[0], path, "-q", "--max-new", "6"};
+    Words there{rest[0], "several", "-q", "--max-new", "6", "--server", address};
+    for (Words* words : {&here, &there}) words->insert(words->end(), rest.begin() + 1, rest.end());
+    const ProgramResult local = run(here, "the dog. A fox.\n\n"), remote = run(there, "the dog. A fox.\n\n");
+    EXPECT_EQ(local.exit_code, 0) << local.err;
+    EXPECT_EQ(remote.out, local.out) << Json(rest) << "\n" << remote.err;
+  }
+}
+
 TEST_F(ServerOption, EmbedAndClassifyPrintTheSame) {
   for (const Words& rest : std::vector<Words>{Words{},
                                               {"--json"},

@@ -206,6 +206,30 @@ TEST_F(Training, EveryFormComesBackBitForBit) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "w"));
 }
 
+TEST_F(Training, OptionsWithoutEffectAreRefused) {
+  testing::write_file(folder_.path(), "text.txt", "a b a b a b\na b a b a b\n");
+  const std::pair<std::vector<std::string>, int> cases[] = {
+      {{"--epochs", "0"}, 2},
+      {{"--rate", "0"}, 2},
+      {{"--window", "0"}, 2},
+      {{"--min-n", "2"}, 2},
+      {{"--min-n", "2", "--subwords", "--buckets", "100"}, 0},
+      {{"--x-max", "3"}, 2},
+      {{"--x-max", "3", "--model", "glove"}, 0},
+      {{"--sample", "0.1", "--model", "glove"}, 2},
+      {{"--negative", "3"}, 0},
+      {{"--negative", "3", "--loss", "hierarchical"}, 2},
+      {{"--phrase-threshold", "9"}, 2},
+      {{"--phrase-threshold", "9", "--phrases", "1"}, 0}};
+  for (const auto& [options, code] : cases) {
+    std::vector<std::string> call{"vectors", "train", "text.txt", "-o", "v.txt", "--size", "4", "-q"};
+    call.insert(call.end(), options.begin(), options.end());
+    const testing::ProgramResult result = testing::run_program(call, folder_.path());
+    EXPECT_EQ(result.exit_code, code) << options[0] << options.size() << "\n" << result.err;
+    EXPECT_TRUE(code == 0 || result.err.find(options[0]) != std::string::npos) << result.err;
+  }
+}
+
 TEST_F(Training, TheProgramTrains) {
   std::string text;
   for (const std::string& line : two_worlds(300)) text += line + "\n";
