@@ -120,16 +120,16 @@ SearchOptions read_search_options(const formats::ModelFolder& folder) {
   settings.read("length_penalty", options.length_penalty);
   settings.read("do_sample", options.sample);
   if (options.sample) {
-    settings.read("temperature", options.temperature);
-    options.top_k = 50;  // default value of top_k in transformers
-    settings.read("top_k", options.top_k);
-    settings.read("top_p", options.top_p);
-    settings.read("min_p", options.min_p);
-    settings.read("typical_p", options.typical_p);
-    settings.read("epsilon_cutoff", options.epsilon);
-    settings.read("eta_cutoff", options.eta);
     options.beam = 1;
+    options.top_k = 50;  // default value of top_k in transformers
   }
+  settings.read("temperature", options.temperature);
+  settings.read("top_k", options.top_k);
+  settings.read("top_p", options.top_p);
+  settings.read("min_p", options.min_p);
+  settings.read("typical_p", options.typical_p);
+  settings.read("epsilon_cutoff", options.epsilon);
+  settings.read("eta_cutoff", options.eta);
   std::int64_t max_length = 0;
   settings.read("max_length", max_length);
   // The value of max_length counts the decoder's start token and, for a decoder-only model, the prompt.

@@ -26,6 +26,22 @@ std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool, std::
   return std::move(collector.results);
 }
 
+void check_sampling(const SearchOptions& options) {
+  const auto number = [](auto value) { return std::to_string(value); };
+  require(options.temperature > 0.0 && std::isfinite(options.temperature), "the temperature must be positive",
+          number(options.temperature), "a finite number above 0");
+  require(options.top_k >= 0, "top-k is negative", number(options.top_k), "0 (all) or more");
+  require(options.top_p > 0.0 && options.top_p <= 1.0, "top-p is not a probability", number(options.top_p),
+          "above 0, at most 1");
+  require(options.min_p >= 0.0 && options.min_p < 1.0, "min-p is not a fraction", number(options.min_p),
+          "0 (all) or more, below 1");
+  require(options.typical_p > 0.0 && options.typical_p <= 1.0, "typical-p is not a probability",
+          number(options.typical_p), "above 0, at most 1");
+  for (const double cut : {options.epsilon, options.eta})
+    require(cut >= 0.0 && cut < 1.0, "epsilon or eta cutoff is not a probability", number(cut),
+            "0 (none) or more, below 1");
+}
+
 }  // namespace
 
 void SearchOptions::check() const {
@@ -45,16 +61,7 @@ void SearchOptions::check() const {
           "at most " + number(kMostNewTokens));
   require(std::isfinite(length_penalty), "the length penalty is not finite", number(length_penalty),
           "a finite number");
-  require(temperature > 0.0 && std::isfinite(temperature), "the temperature must be positive",
-          number(temperature), "a finite number above 0");
-  require(top_k >= 0, "top-k is negative", number(top_k), "0 (all) or more");
-  require(top_p > 0.0 && top_p <= 1.0, "top-p is not a probability", number(top_p), "above 0, at most 1");
-  require(min_p >= 0.0 && min_p < 1.0, "min-p is not a fraction", number(min_p), "0 (all) or more, below 1");
-  require(typical_p > 0.0 && typical_p <= 1.0, "typical-p is not a probability", number(typical_p),
-          "above 0, at most 1");
-  for (const double cut : {epsilon, eta})
-    require(cut >= 0.0 && cut < 1.0, "epsilon or eta cutoff is not a probability", number(cut),
-            "0 (none) or more, below 1");
+  if (sample) check_sampling(*this);
   require(rows_at_once >= 1, "the number of rows is too small", number(rows_at_once), "at least 1");
 }
 

@@ -58,7 +58,10 @@ void read_sampling(const Call& call, const ModelHost& host, infer::SearchOptions
     search.n_best = 1;
     return;
   }
-  if (!search.sample) search.temperature = 1.0, search.top_k = 0, search.top_p = 1.0;
+  if (!search.sample) {  // as in OpenAI's API; the folder's values are for its own sampling
+    search.temperature = 1.0, search.top_k = 0, search.top_p = 1.0;
+    search.min_p = 0.0, search.typical_p = 1.0, search.epsilon = 0.0, search.eta = 0.0;
+  }
   search.sample = true, search.beam = 1;
   search.temperature = number(call, "temperature", search.temperature);
   search.top_p = number(call, "top_p", search.top_p);

@@ -141,6 +141,26 @@ TEST_F(Decode, GenerateContinuesAndSamplesByTheSeed) {
   EXPECT_EQ(prompt.out, "the" + greedy[0] + "\n") << prompt.err;
 }
 
+// The folder's values of sampling options apply to --sample if the folder itself does not sample. Greedy
+// search ignores them, even invalid ones.
+TEST_F(Decode, SamplingHasTheFoldersValues) {
+  const auto written = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"generate", "gpt", "--max-new", "15", "-s", "7"});
+    const testing::ProgramResult result = run(options, "a\nthe\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string given = written({"--sample", "--temperature", "3"});
+  EXPECT_NE(written({"--sample"}), given);
+  EXPECT_EQ(written({"--sample", "--set", "temperature=3"}), given);
+  EXPECT_EQ(written({"--sample", "--set", "top_k=1"}), written({}));
+  EXPECT_EQ(written({"--set", "temperature=0"}), written({}));
+  const testing::ProgramResult refused =
+      run({"generate", "gpt", "--sample", "--set", "temperature=0"}, "a\n");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("temperature"), std::string::npos) << refused.err;
+}
+
 TEST_F(Decode, FaultyLinesAreNamedAndThoseBeforeAnswered) {
   const auto bad = run({"translate", "translator"}, "the dog\n\xff\xfe\nthe fox\n");
   EXPECT_EQ(bad.exit_code, 3);
