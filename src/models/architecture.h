@@ -154,9 +154,10 @@ struct HeadConfig {
   // there is none. The output is the mean of both projections (DeiT), which requires Rows::first and no dense
   // layers.
   std::string second;
-  bool bias_is_row = false;    // true if the projection's bias is stored as [1, out]
-  float factor = 1.0f;         // factor of the hidden states before the projection (T5 version 1.0)
-  float dropout = 0.0f;        // dropout before the projection, in training
+  bool bias_is_row = false;  // true if the projection's bias is stored as [1, out]
+  float factor = 1.0f;       // factor of the hidden states before the projection (T5 version 1.0)
+  // Dropout in training: before the first dense layer, and before the projection.
+  float input_dropout = 0.0f, dropout = 0.0f;
   bool optional = false;       // true if the head is omitted when the file lacks the first dense layer
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};

@@ -97,8 +97,8 @@ Var Head::features(Tape& tape, Var hidden) const {
 
 // Return x multiplied by a dropout mask. Unlike ops::dropout(), do not overwrite x, because the backward pass
 // of a tanh reads x.
-Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
-  if (config_.dropout == 0.0f || !tape.options().training) return x;
+Var Head::dropped(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options) const {
+  if (options.rate == 0.0f || !tape.options().training) return x;
   const Tensor ones = tape.arena().tensor(x->value.shape());
   std::fill_n(ones.f32(), ones.elements(), 1.0f);
   Ragged rows = shape;
@@ -115,15 +115,17 @@ Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
     offsets[0] = 0;
     rows = {offsets, positions, indices};
   }
-  Var mask = ops::dropout(tape, tape.constant(ones), rows, {config_.dropout, place_of("head.dropout")});
-  return ops::multiply(tape, x, mask);
+  return ops::multiply(tape, x, ops::dropout(tape, tape.constant(ones), rows, options));
 }
 
 Var Head::forward(Tape& tape, Var hidden, const InputBatch& batch) const {
   const Ragged& shape = batch.shape;
-  Var x = features(tape, select(tape, hidden, batch));
+  Var x = select(tape, hidden, batch);
+  x = dropped(tape, x, shape, {config_.input_dropout, place_of("head.input_dropout")});
+  x = features(tape, x);
   if (projection_ == nullptr) return x;
-  x = projection_->logits(tape, dropped(tape, x, shape), bias());
+  x = dropped(tape, x, shape, {config_.dropout, place_of("head.dropout")});
+  x = projection_->logits(tape, x, bias());
   return second_ ? ops::scale(tape, ops::add(tape, x, second_projection(tape, hidden, shape)), 0.5f) : x;
 }
 

@@ -101,7 +101,7 @@ class Head {
   Var mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const;
   Var features(Tape& tape, Var hidden) const;  // return the input of the projection
   Var second_projection(Tape& tape, Var hidden, const Ragged& shape) const;
-  Var dropped(Tape& tape, Var x, const Ragged& shape) const;
+  Var dropped(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options) const;
   Var bias() const { return bias_ ? &bias_->variable : nullptr; }
 
   HeadConfig config_;

@@ -161,9 +161,10 @@ void copy_modules(const std::filesystem::path& from, const std::filesystem::path
   const Json modules = read_json(from / "modules.json");
   for (const Json& module : modules.is_array() ? modules : Json::array()) {
     const Json named = module.is_object() ? module.value("path", Json()) : Json();
-    if (!named.is_string()) continue;
-    const fs::path folder = fs::path(named.get<std::string>()).filename();
-    if (folder.empty() || folder == ".." || !fs::is_directory(from / folder)) continue;
+    // A path that is not the name of a subfolder is not a module; "." would overwrite the new weights.
+    if (!named.is_string() || !formats::plain_file_name(named.get<std::string>())) continue;
+    const fs::path folder = named.get<std::string>();
+    if (!fs::is_directory(from / folder)) continue;
     fs::create_directories(to / folder);
     for (const auto& item : fs::directory_iterator(from / folder))
       if (item.is_regular_file())

@@ -282,6 +282,7 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
         .found(std::to_string(source.self.length) + " tokens, of which " +
                std::to_string(source.self.kept_from) + " are released")
         .expected("at least " + std::to_string(tokens) + " tokens, none of them released");
+  release(target);  // a pass that failed may have left reserved pages
   share(source.self, target.self, tokens);
   share(source.cross, target.cross, source.cross.length);
   target.has_cross = source.has_cross;

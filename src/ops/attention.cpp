@@ -286,8 +286,7 @@ struct GradientTarget {
   bool apart = false;
 };
 
-// The targets of query, key and value; columns of the same variable share one target. If attention does not
-// read all columns of a variable, the target is initialised with zeros.
+// The targets of query, key and value. Columns of the same variable share one target, unless they overlap.
 struct GradientTargets {
   std::array<GradientTarget, 3> list;
   std::size_t count = 0;
@@ -295,6 +294,11 @@ struct GradientTargets {
   GradientTarget& of(Tape& tape, Var variable, std::int64_t columns_read) {
     for (std::size_t i = 0; i < count; ++i)
       if (list[i].variable == variable) return list[i];
+    return add(tape, variable, columns_read);
+  }
+
+  // Add a target. If attention does not read all columns of the variable, initialise the target with zeros.
+  GradientTarget& add(Tape& tape, Var variable, std::int64_t columns_read) {
     GradientTarget& target = list[count++];
     target.variable = variable;
     const Shape shape = variable->value.shape();
@@ -308,20 +312,36 @@ struct GradientTargets {
   }
 };
 
+// Return which of query, key and value have columns in common with an earlier one, such as keys that are also
+// the values. The kernel overwrites the gradient of each, so these need separate targets.
+std::array<bool, 3> find_overlaps(const std::array<Columns, 3>& parts,
+                                  const std::array<std::int64_t, 3>& widths) {
+  std::array<bool, 3> overlaps{};
+  for (std::size_t i = 1; i < 3; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (parts[i].variable == parts[j].variable && parts[i].column < parts[j].column + widths[j] &&
+          parts[j].column < parts[i].column + widths[i])
+        overlaps[i] = true;
+  return overlaps;
+}
+
 void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   AttentionProblem& problem = node.problem;
   const std::array<Columns, 3> parts = node.operands.list();
   const std::array<std::int64_t, 3> widths{problem.heads * problem.head_dim,
                                            problem.kv_heads * problem.head_dim,
                                            problem.kv_heads * problem.value_dim};
+  const std::array<bool, 3> overlaps = find_overlaps(parts, widths);
   GradientTargets targets;
   std::array<float*, 3> gradients{};
   std::array<std::int64_t, 3> strides{};
   for (std::size_t i = 0; i < 3; ++i) {
     std::int64_t read = 0;
     for (std::size_t j = 0; j < 3; ++j)
-      if (parts[j].variable == parts[i].variable) read += widths[j];
-    gradients[i] = targets.of(tape, parts[i].variable, read).data + parts[i].column;
+      if (!overlaps[j] && parts[j].variable == parts[i].variable) read += widths[j];
+    const GradientTarget& target = overlaps[i] ? targets.add(tape, parts[i].variable, widths[i])
+                                               : targets.of(tape, parts[i].variable, read);
+    gradients[i] = target.data + parts[i].column;
     strides[i] = parts[i].variable->value.columns();
   }
   problem.out_gradient = node.out->gradient.f32(), problem.out_gradient_stride = node.out->value.columns();

@@ -46,7 +46,8 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
 
 // Return the attention output [query tokens, heads × value_dim]; sequence s of the queries attends to
 // sequence s of the keys. query: [query tokens, heads × head_dim]; key: [key tokens, kv_heads × head_dim];
-// value: [key tokens, kv_heads × value_dim]; all f32 or all stored as bf16, possibly columns of one variable.
+// value: [key tokens, kv_heads × value_dim]; all f32 or all stored as bf16, possibly columns of one variable,
+// which may overlap.
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 

@@ -38,7 +38,7 @@ void check(const Tape& tape, Var x, const FeedForwardWeights& weights, Var resid
 Gemm layer(const Tensor& x, Var weight, Var bias, bool transposed) {
   Gemm problem;
   problem.m = x.rows(), problem.k = x.columns();
-  problem.n = problem.ldc = weight->value.elements() / std::max<std::int64_t>(problem.k, 1);
+  problem.n = problem.ldc = weight->value.shape()[transposed ? 1 : 0];
   problem.b = weight->value.f32(), problem.ldb = weight->value.columns();
   problem.transpose_b = !transposed;
   problem.epilogue.bias = bias != nullptr ? bias->value.f32() : nullptr;
@@ -64,7 +64,7 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
   const std::int64_t tokens = x->value.rows();
   Gemm up = layer(x->value, weights.up, weights.up_bias, weights.transposed);
   const Shape inner{tokens, up.n};
-  const std::int64_t out_features = weights.down->value.elements() / std::max<std::int64_t>(up.n, 1);
+  const std::int64_t out_features = weights.down->value.shape()[weights.transposed ? 1 : 0];
   Var out = tape.make({tokens, out_features}, wanted);
   const Tensor pre = tape.arena().tensor(inner, DType::bf16);
   FeedForwardNode node;

@@ -60,7 +60,7 @@ void set_c(Tape& tape, Gemm& problem, kernels::Bf16Storage& stored, Var out, boo
 Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options) {
   check(tape, x, weight, bias, options);
   const std::int64_t tokens = x->value.rows(), in = x->value.columns();
-  const std::int64_t out_features = weight->value.elements() / std::max<std::int64_t>(in, 1);
+  const std::int64_t out_features = weight->value.shape()[options.transposed ? 1 : 0];
   const bool wanted = tape.wanted({x, weight, bias, options.residual});
   const bool stores = options.store_bf16 && options.residual == nullptr && in > 0 && stores_bf16(tape);
   Var out =

@@ -2,8 +2,6 @@
 // Operands may be stored as bf16.
 #pragma once
 
-#include <algorithm>
-
 #include "base/namespaces.h"
 #include "kernels/bf16.h"
 #include "ops/bf16_store.h"
@@ -48,7 +46,7 @@ inline void set_b(kernels::Gemm& problem, kernels::Bf16Storage& stored, const Te
 inline kernels::Gemm input_product(const Tensor& dy, const Tensor& weight, bool transposed) {
   kernels::Gemm problem;
   problem.m = dy.rows(), problem.k = dy.columns();
-  problem.n = weight.elements() / std::max<std::int64_t>(problem.k, 1);
+  problem.n = weight.shape()[transposed ? 0 : 1];
   if (dy.dtype() == DType::f32) problem.a = dy.f32();
   problem.lda = dy.row_stride();
   problem.b = weight.f32(), problem.ldb = weight.columns();

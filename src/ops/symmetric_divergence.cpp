@@ -28,8 +28,9 @@ RowDivergence divergence(const float* log_p, const float* log_q, std::int64_t cl
   RowDivergence sum;
   for (std::int64_t c = 0; c < classes; ++c) {
     const double difference = static_cast<double>(log_p[c]) - static_cast<double>(log_q[c]);
-    if (p[c] > 0.0f) sum.of_first += static_cast<double>(p[c]) * difference;  // 0 · log 0 = 0
-    if (q[c] > 0.0f) sum.of_second -= static_cast<double>(q[c]) * difference;
+    // 0 · log 0 = 0; a NaN remains NaN
+    if (p[c] != 0.0f) sum.of_first += static_cast<double>(p[c]) * difference;
+    if (q[c] != 0.0f) sum.of_second -= static_cast<double>(q[c]) * difference;
   }
   return sum;
 }
@@ -54,7 +55,7 @@ void add_row_gradient(const float* own, const float* other, const float* log_own
   if (gradient == nullptr) return;
   const float half = 0.5f * factor;
   for (std::int64_t c = 0; c < classes; ++c) {
-    const float spread = own[c] > 0.0f ? own[c] * (log_own[c] - log_other[c] - divergence) : 0.0f;
+    const float spread = own[c] != 0.0f ? own[c] * (log_own[c] - log_other[c] - divergence) : 0.0f;
     gradient[c] += half * (spread + own[c] - other[c]);
   }
 }

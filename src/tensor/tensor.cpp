@@ -189,6 +189,7 @@ Tensor Tensor::slice_columns(std::int64_t begin, std::int64_t end) const {
   part.shape_ = Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(shape_.rank())));
   if (data_ != nullptr)
     part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin) * size_of(dtype_);
+  if (shape_.rank() == 1) part.row_stride_ = end - begin;  // a vector has only one row
   return part;
 }
 

@@ -1,7 +1,10 @@
 // Keys that config.json does not contain have the default values of transformers' configuration classes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/families/families.h"
+#include "models/stack.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
@@ -96,6 +99,53 @@ TEST(ConfigKeys, TieLastHiddenStatesSelectsTheLastHiddenState) {
     const Architecture architecture = read_config(config);
     EXPECT_EQ((architecture.decoder ? architecture.decoder : architecture.encoder)->last_state_is_normed,
               std::string(folder) != "vit-no-pooler");
+  }
+}
+
+// The heads of RoBERTa and ELECTRA apply dropout twice. DistilBERT has a separate rate for questions.
+TEST(ConfigKeys, DropoutOfHeads) {
+  for (const auto& [folder, kind] : {std::pair("roberta", "RobertaForSequenceClassification"),
+                                     std::pair("xlm-roberta", "XLMRobertaForSequenceClassification"),
+                                     std::pair("electra", "ElectraForSequenceClassification"),
+                                     std::pair("bert", "BertForSequenceClassification")}) {
+    Json config = config_of(folder);
+    config["architectures"] = {kind}, config["classifier_dropout"] = 0.25;
+    const HeadConfig head = read_config(config).head;
+    EXPECT_EQ(head.dropout, 0.25f) << folder;
+    EXPECT_EQ(head.input_dropout, std::string(folder) == "bert" ? 0.0f : 0.25f) << folder;
+  }
+  Json config = config_of("distilbert");
+  config["architectures"] = {"DistilBertForQuestionAnswering"};
+  config.erase("qa_dropout");
+  EXPECT_EQ(read_config(config).head.dropout, 0.1f);
+  config["qa_dropout"] = 0.5;
+  EXPECT_EQ(read_config(config).head.dropout, 0.5f);
+}
+
+TEST(ConfigKeys, InputDropoutIsAppliedInTraining) {
+  HeadConfig config;
+  config.rows = HeadConfig::Rows::first;
+  config.dense = {{"dense", 64, kernels::Activation::none, false, "", {}}};
+  config.input_dropout = 0.5f;
+  const Head head(config, 64, TokenTables());
+  std::vector<Parameter*> weights;
+  head.collect(weights);
+  weights[0]->allocate();  // the identity
+  for (std::int64_t i = 0; i < 64; ++i) weights[0]->value().row(i)[i] = 1.0f;
+  RaggedBuffer batch;
+  batch.add(1, 0);
+  ThreadPool pool(1);
+  Arena arena;
+  Tape tape(pool, arena);
+  for (const bool training : {false, true}) {
+    tape.begin({.training = training});
+    const Tensor hidden = tape.arena().tensor({1, 64});
+    std::fill_n(hidden.f32(), 64, 1.0f);
+    const Tensor y = head.forward(tape, tape.constant(hidden), {.ids = {}, .shape = batch.view()})->value;
+    const auto count = [&](float value) { return std::count(y.f32(), y.f32() + 64, value); };
+    EXPECT_EQ(count(1.0f), training ? 0 : 64);
+    EXPECT_EQ(count(0.0f) + count(2.0f), training ? 64 : 0);
+    EXPECT_EQ(count(0.0f) > 0 && count(2.0f) > 0, training);
   }
 }
 

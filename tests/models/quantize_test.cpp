@@ -184,6 +184,17 @@ TEST_F(SavedInt8, ConvertedBackItIsFloatingPointAgain) {
   EXPECT_EQ(logits(*load_model(again)), logits(*load_model(folder)));
 }
 
+// modules.json of sentence-transformers names subfolders, which are copied. The model's own folder is not.
+TEST_F(SavedInt8, AModuleThatIsTheFolderItselfIsNotCopied) {
+  make("gpt");
+  write_file_atomically(plain() / "modules.json", std::string_view(R"([{"path": "."}])"));
+  const auto folder = formats::ModelFolder::open(plain());
+  const auto again = place_.path() / "again";
+  save_model(*load_model(folder, WeightMode::int8), folder, again);
+  EXPECT_EQ(std::filesystem::file_size(again / "model.safetensors"),
+            std::filesystem::file_size(int8() / "model.safetensors"));
+}
+
 TEST_F(SavedInt8, DamagedFoldersAreRefused) {
   make("gpt");
   const std::vector<formats::NamedTensor> good = tensors();

@@ -133,6 +133,19 @@ TEST(CachePages, AnExhaustedPoolRefusesAndGoesOn) {
   EXPECT_THROW(Cache::bounded(model->cache_shape(), 2, 0), Error);
 }
 
+// A pass that fails after make_room() leaves a slot with pages but without tokens.
+TEST(CachePages, SharingReleasesReservedPages) {
+  const std::unique_ptr<Network> model = testing::tiny_model("llama");
+  CacheDecoder decoder(*model, Cache::bounded(model->cache_shape(), 2, 4));
+  decoder.step({0}, {tokens_of(40, 5)});
+  decoder.cache.make_room(1, 40);
+  EXPECT_EQ(decoder.cache.free_pages(), 0);
+  decoder.cache.share_prefix(0, 1, 40);
+  EXPECT_EQ(decoder.cache.free_pages(), 2);
+  decoder.cache.clear();
+  EXPECT_EQ(decoder.cache.free_pages(), 4);
+}
+
 TEST(CachePages, TheirMemoryIsKnownBefore) {
   const std::unique_ptr<Network> model = testing::tiny_model("llama");
   const CacheShape shape = model->cache_shape();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/isa_fixture.h"
+#include "ops/add.h"
 #include "ops/attention.h"
 #include "ops/plain/attention.h"
 #include "ops/ragged.h"
@@ -124,6 +125,41 @@ TEST_P(AttentionGradients, OfAMemory) {
   };
   memory.samples = 200;
   check_operation(memory, 3);
+}
+
+// Columns may have several roles: the keys may also be the values, and self-attention without projections
+// reads the same columns three times. The gradient is the sum over the roles.
+TEST_P(AttentionGradients, OfColumnsThatOverlap) {
+  Batch batch;
+  for (const std::int64_t length : {5, 1, 12}) batch.add(length, length);
+  ops::AttentionOptions options;
+  options.heads = 2, options.head_dim = 6, options.scale = 0.5f;
+  // Key and value are equal; query, key and value are equal; value overlaps half of the key.
+  const Places all[] = {{{0, 1, 1}, {0, 0, 0}, {12, 12, 12}},
+                        {{1, 1, 1}, {0, 0, 0}, {12, 12, 12}},
+                        {{0, 1, 1}, {0, 2, 8}, {12, 24, 24}}};
+  for (const Places& places : all)
+    for (const bool used_before : {false, true}) {
+      OperationCase overlapping;
+      overlapping.name = "attention of columns that overlap";
+      overlapping.inputs = {{18, 12}, {18, places.features[2]}};
+      overlapping.operation = [&](Tape& tape, std::span<const Var> v) {
+        const auto columns = [&](std::size_t i) {
+          return ops::Columns{v[places.input[i]], places.column[i]};
+        };
+        Var out = ops::attention(tape, columns(0), columns(1), columns(2), batch.queries.view(),
+                                 batch.keys.view(), options);
+        // With another use of the input, attention adds to a gradient that exists already.
+        return used_before ? ops::add(tape, out, v[0]) : out;
+      };
+      overlapping.plain = [&](std::span<const Numbers> v) {
+        Numbers out = plain_attention(batch, options, places, v, nullptr);
+        for (std::size_t i = 0; used_before && i < out.size(); ++i) out[i] += v[0][i];
+        return out;
+      };
+      overlapping.samples = 200;
+      check_operation(overlapping, 5);
+    }
 }
 
 // A bias per head, query and key may be shared by all sequences. Its gradient is then the sum over the

@@ -327,6 +327,32 @@ TEST_P(Gradients, CrossEntropyAloneAndWithItsProjection) {
     }
 }
 
+// A layer without inputs returns its bias, and a layer without outputs passes back a gradient of 0, as in
+// PyTorch.
+TEST_P(Gradients, LinearWithoutFeatures) {
+  for (const bool transposed : {false, true}) {
+    ops::LinearOptions options;
+    options.transposed = transposed;
+    ThreadPool pool(2);
+    Arena arena;
+    Tape tape(pool, arena);
+    tape.begin({.record = true});
+    const auto input = [&](Shape shape) { return tape.input(tape.arena().zeros(shape), true); };
+    const auto weight = [&](std::int64_t in, std::int64_t out) {
+      return input(transposed ? Shape{in, out} : Shape{out, in});
+    };
+    const Tensor bias = Tensor::of({1.0f, 2.0f});
+    Var x = input({3, 5});
+    Var none = ops::linear(tape, x, weight(5, 0), nullptr, options);
+    ASSERT_EQ(none->value.shape(), (Shape{3, 0}));
+    Var y = ops::linear(tape, none, weight(0, 2), tape.input(bias, true), options);
+    ASSERT_EQ(y->value.shape(), (Shape{3, 2}));
+    EXPECT_EQ(std::vector(y->value.f32(), y->value.f32() + 6), (std::vector<float>{1, 2, 1, 2, 1, 2}));
+    tape.backward(y);
+    EXPECT_EQ(std::vector(x->gradient.f32(), x->gradient.f32() + 15), std::vector<float>(15, 0.0f));
+  }
+}
+
 REGARD_EACH_ISA(Gradients);
 
 }  // namespace

@@ -29,6 +29,15 @@ TEST(Tensor, SlicesShareMemoryAndKeepTheirStride) {
   EXPECT_THROW((void)matrix.at({2, 0}), Error);
 }
 
+TEST(Tensor, SlicesOfAVectorAreContiguous) {
+  const Tensor vector = Tensor::of({0, 1, 2, 3});
+  const Tensor middle = vector.slice_columns(1, 3);
+  EXPECT_TRUE(middle.contiguous());
+  EXPECT_EQ(middle.reshape({2, 1}).at({1, 0}), 2);
+  EXPECT_EQ(middle.slice_columns(1, 2).at({0}), 2);
+  EXPECT_TRUE(vector.slice_rows(1, 3).contiguous());
+}
+
 TEST(Tensor, ShapesRefuseNonsense) {
   EXPECT_THROW(Shape({-1}), Error);
   EXPECT_THROW(Shape({std::int64_t{1} << 40, std::int64_t{1} << 40}), Error);

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "ops/cross_entropy.h"
 #include "ops/parameter.h"
+#include "ops/symmetric_divergence.h"
 #include "run_case.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
@@ -56,6 +59,22 @@ TEST(RDrop, LossAndGradientsEqualTorch) {
         regard::testing::expect_close(inputs[i]->gradient, gradients[i], 1e-6, 1.0, "gradient");
     }
   }
+}
+
+TEST(RDrop, DivergenceOfLogitsWithNanIsNan) {
+  ThreadPool pool(1);
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({.record = true});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor values = Tensor::of({2, 2}, {1.0f, nan, 1.0f, 2.0f});
+  const Var first = tape.input(values, true), second = tape.input(values, true);
+  const std::int32_t labels[] = {0, 1};
+  Var loss = ops::symmetric_divergence(tape, first, second, labels, kIgnoredLabel, 1.0f);
+  EXPECT_TRUE(std::isnan(loss->value.f32()[0])) << loss->value.f32()[0];
+  tape.backward(loss);
+  EXPECT_TRUE(std::isnan(first->gradient.f32()[0]));
+  EXPECT_TRUE(std::isnan(second->gradient.f32()[0]));
 }
 
 struct RDropTrained {

@@ -59,6 +59,7 @@ Architecture distilbert(const ConfigReader& config) {
   } else {
     all.head = token_head(config, kind);
     if (all.head.output == Output::token_classes) all.head.dropout = config.rate("dropout", 0.1f);
+    if (all.head.output == Output::span) all.head.dropout = config.rate("qa_dropout", 0.1f);
   }
   all.names = encoder_names("distilbert.");
   if (kind == "DistilBertForMaskedLM") name_projection(config, "vocab_projector", "", all);

@@ -26,6 +26,7 @@ Architecture electra(const ConfigReader& config) {
   } else if (kind == "ElectraForSequenceClassification") {
     const DenseConfig dense{"classifier.dense", all.hidden, kernels::Activation::gelu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier.out_proj");
+    all.head.input_dropout = all.head.dropout;
   } else if (kind == "ElectraForPreTraining") {
     const std::string part = "discriminator_predictions.";
     const auto activation = all.encoder->block.feed_forward.activation;

@@ -75,6 +75,7 @@ void set_roberta_head(const ConfigReader& config, const std::string& kind, const
   } else if (kind == family + "ForSequenceClassification") {
     all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
                                    "classifier.out_proj");
+    all.head.input_dropout = all.head.dropout;
   } else {
     all.head = token_head(config, kind);
   }
