@@ -9,5 +9,6 @@ namespace regard::cli {
 CLI::Validator positive();  // accepts numbers above 0
 // accepts 0 and above; also needed for unsigned options, where -1 would wrap around
 CLI::Validator not_negative();
+CLI::Validator between(double low, double high);  // accepts numbers from `low` to `high`, but not NaN
 
 }  // namespace regard::cli

@@ -106,13 +106,31 @@ void check(const VectorsTrainOptions& options) {
   if (std::filesystem::is_directory(output))
     throw Error(ErrorKind::io, "the output is a folder", {options.output}).expected("the name of a file");
   require_writable(output);
-  if (options.model == "glove" && (options.subwords || options.loss != "negative"))
-    throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
-        .remedy("Use --model skip-gram or cbow");
   if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
     throw usage_error("--max-n is less than --min-n")
         .found(std::to_string(options.pairs.subwords.longest))
         .expected(fmt::format("at least {}", options.pairs.subwords.shortest));
+}
+
+// Throws usage for an option that has no effect with the others.
+void check_effects(const CLI::App& verb, const VectorsTrainOptions& options) {
+  const bool glove = options.model == "glove";
+  struct Group {
+    std::vector<const char*> names;
+    bool has_effect;
+    const char* remedy;
+  };
+  const Group groups[] = {{{"--loss", "--sample", "--subwords"}, !glove, "Use --model skip-gram or cbow"},
+                          {{"--negative"},
+                           !glove && options.loss == "negative",
+                           "Use --model skip-gram or cbow, --loss negative"},
+                          {{"--min-n", "--max-n", "--buckets"}, options.subwords, "Add --subwords"},
+                          {{"--x-max", "--alpha", "--memory"}, glove, "Use --model glove"},
+                          {{"--phrase-threshold"}, options.corpus.phrase_passes > 0, "Add --phrases"}};
+  for (const Group& group : groups)
+    for (const char* name : group.names)
+      if (!group.has_effect && verb.count(name) > 0)
+        throw usage_error(std::string(name) + " has no effect with the other options").remedy(group.remedy);
 }
 
 void train(Globals& globals, VectorsTrainOptions& options) {
@@ -180,11 +198,11 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
                      CLI::Range(1, 63));
   add_checked_option(verb, "--sample", options.pairs.sample,
                      "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling",
-                     CLI::Range(0.0, 1.0));
+                     between(0.0, 1.0));
   verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default: 5; 15 for glove")
       ->check(CLI::Range(0, 100000));
   verb.add_option("--rate", options.rate, "Initial learning rate. Default: 0.025; 0.05 for cbow and glove")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(between(0.0, 10.0));
   verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText does");
   add_checked_option(verb, "--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length",
                      CLI::Range(1, 64));
@@ -199,7 +217,7 @@ void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
                      "GloVe: minimum co-occurrence count of a pair that has full weight", positive());
   add_checked_option(verb, "--alpha", options.glove.alpha,
                      "GloVe: exponent of the weighting function for counts below --x-max",
-                     CLI::Range(0.0, 10.0));
+                     between(0.0, 10.0));
   add_checked_option(verb, "--memory", options.memory,
                      "GloVe: memory for co-occurrence counts, in MiB; the rest is sorted on disk",
                      CLI::Range(1, 1 << 20));
@@ -220,7 +238,10 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
   add_model_options(*verb, *options);
   add_glove_options(*verb, *options);
   add_corpus_options(*verb, *options);
-  verb->callback([&globals, options] { train(globals, *options); });
+  verb->callback([&globals, verb = verb, options = options] {
+    check_effects(*verb, *options);
+    train(globals, *options);
+  });
 }
 
 }  // namespace regard::cli
