@@ -166,6 +166,14 @@ TEST(Image, DetectionOfTheFormatDoesNotReadPipes) {
   ::close(ends[0]);
 }
 
+// Pillow's constants of the Hamming window are floats. With constants of double precision, this pixel is 145.
+TEST(Image, TheHammingWindowHasThePrecisionOfPillow) {
+  Image image{1, 226, {}};
+  for (int i = 0; i < 226; ++i)
+    image.pixels.insert(image.pixels.end(), 3, std::uint8_t((i * i * 7 + i * 31) % 256));
+  EXPECT_EQ(data::resize(image, 1, 89, data::Resampling::hamming).at(0, 26)[0], 144);
+}
+
 TEST(Image, PlainAndDeepPixmapsAreRead) {
   testing::TemporaryFolder temporary;
   testing::write_file(temporary.path(), "plain.ppm", "P3 # colours\n2 1 # size\n15\n15 0 7  1 2 3\n");
