@@ -105,7 +105,7 @@ void add_answer(CLI::App& app, Globals& globals) {
                      positive());
   verb->add_flag("--no-answer", options.may_be_none,
                  "Return an empty answer if the text probably does not contain an answer (SQuAD 2.0)");
-  verb->add_option("--threshold", options.threshold, "Minimum score of an answer")->capture_default_str();
+  add_checked_option(*verb, "--threshold", options.threshold, "Minimum score of an answer", finite());
   verb->add_flag("--parts-of-words", request->parts, "Allow answers that begin or end within a word");
   add_quantize(*verb, globals);
   set_action(*verb, globals, request, run_verb<AnswerVerb>);

@@ -8,6 +8,7 @@
 #include "base/line_reader.h"
 #include "base/placed.h"
 #include "cli/classify.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
@@ -289,7 +290,8 @@ void add_classify(CLI::App& app, Globals& globals) {
   verb->add_option("--top", request->top, "Number of labels to print, best first; 0 prints all")
       ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
-                   "Print all labels with at least this score instead of the best ones");
+                   "Print all labels with at least this score instead of the best ones")
+      ->check(finite());
   verb->add_option("--labels", request->labels,
                    "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: "
                    "labels separated by commas, or such a file")

@@ -346,7 +346,8 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the model's folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
-  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5");
+  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5")
+      ->check(finite());
   verb.add_option(
       "--scheme", options.scheme,
       "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");

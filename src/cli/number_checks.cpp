@@ -23,6 +23,10 @@ CLI::Validator bound(const std::string& name, const std::string& rule,
 
 }  // namespace
 
+CLI::Validator finite() {
+  return bound("FINITE", "a finite number", [](double) { return true; });
+}
+
 CLI::Validator positive() {
   return bound("POSITIVE", "a number above zero", [](double value) { return value > 0; });
 }

@@ -6,6 +6,7 @@
 
 namespace regard::cli {
 
+CLI::Validator finite();    // accepts numbers except infinity and NaN
 CLI::Validator positive();  // accepts numbers above 0
 // accepts 0 and above; also needed for unsigned options, where -1 would wrap around
 CLI::Validator not_negative();
