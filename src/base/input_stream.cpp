@@ -91,4 +91,9 @@ std::string read_decompressed(const std::filesystem::path& path, std::uint64_t m
   return bytes;
 }
 
+bool can_be_read_again(const std::filesystem::path& path) noexcept {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 }  // namespace regard::base

@@ -57,4 +57,8 @@ class InputStream {
 // is longer than `max_bytes` after decompression.
 std::string read_decompressed(const std::filesystem::path& path, std::uint64_t max_bytes = ~std::uint64_t{0});
 
+// Return true if `path` is a regular file. A pipe or a terminal can be read only once, so a function that
+// reads only the first bytes of a file to detect its format would remove them from the input.
+bool can_be_read_again(const std::filesystem::path& path) noexcept;
+
 }  // namespace regard::base

@@ -1,12 +1,16 @@
 #include "cli/number_checks.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 
 namespace regard::cli {
 namespace {
 
-CLI::Validator bound(const char* name, const char* rule, bool (*holds)(double)) {
+CLI::Validator bound(const std::string& name, const std::string& rule,
+                     const std::function<bool(double)>& holds) {
   return {[rule, holds](std::string& text) {
             char* end = nullptr;
             const double value = std::strtod(text.c_str(), &end);
@@ -29,6 +33,12 @@ CLI::Validator positive() {
 
 CLI::Validator not_negative() {
   return bound("NONNEGATIVE", "a number of at least zero", [](double value) { return value >= 0; });
+}
+
+CLI::Validator between(double low, double high) {
+  return bound(fmt::format("FLOAT in [{:g} - {:g}]", low, high),
+               fmt::format("a number from {:g} to {:g}", low, high),
+               [low, high](double value) { return value >= low && value <= high; });
 }
 
 }  // namespace regard::cli

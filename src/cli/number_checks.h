@@ -10,5 +10,6 @@ CLI::Validator finite();    // accepts all numbers except infinity and NaN
 CLI::Validator positive();  // accepts numbers above 0
 // accepts 0 and above; also needed for unsigned options, where -1 would wrap around
 CLI::Validator not_negative();
+CLI::Validator between(double low, double high);  // accepts numbers from `low` to `high`, but not NaN
 
 }  // namespace regard::cli

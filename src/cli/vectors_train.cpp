@@ -106,9 +106,6 @@ void check(const VectorsTrainOptions& options) {
   if (std::filesystem::is_directory(output))
     throw Error(ErrorKind::io, "the output is a folder", {options.output}).expected("the name of a file");
   require_writable(output);
-  if (options.model == "glove" && (options.subwords || options.loss != "negative"))
-    throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
-        .remedy("Use --model skip-gram or cbow");
   if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
     throw usage_error("--max-n is less than --min-n")
         .found(std::to_string(options.pairs.subwords.longest))
@@ -124,6 +121,8 @@ void check_effects(const CLI::App& verb, const VectorsTrainOptions& options) {
     const char* needs;
   };
   const Option checked[] = {
+      {"--loss", !glove, "--model skip-gram or cbow"},
+      {"--subwords", !glove, "--model skip-gram or cbow"},
       {"--negative", !glove && negative, "--model skip-gram or cbow, and --loss negative"},
       {"--sample", !glove, "--model skip-gram or cbow"},
       {"--min-n", options.subwords, "--subwords"},
@@ -205,11 +204,11 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
                      CLI::Range(1, 63));
   add_checked_option(verb, "--sample", options.pairs.sample,
                      "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling",
-                     CLI::Range(0.0, 1.0));
+                     between(0.0, 1.0));
   verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default: 5; 15 for glove")
       ->check(CLI::Range(1, 100000));
   verb.add_option("--rate", options.rate, "Initial learning rate. Default: 0.025; 0.05 for cbow and glove")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(between(0.0, 10.0))
       ->check(positive());
   verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText does");
   add_checked_option(verb, "--min-n", options.pairs.subwords.shortest, "--subwords: minimum n-gram length",
@@ -225,7 +224,7 @@ void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
                      "GloVe: minimum co-occurrence count of a pair that has full weight", positive());
   add_checked_option(verb, "--alpha", options.glove.alpha,
                      "GloVe: exponent of the weighting function for counts below --x-max",
-                     CLI::Range(0.0, 10.0));
+                     between(0.0, 10.0));
   add_checked_option(verb, "--memory", options.memory,
                      "GloVe: memory for co-occurrence counts, in MiB; the rest is sorted on disk",
                      CLI::Range(1, 1 << 20));

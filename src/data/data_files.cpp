@@ -16,12 +16,25 @@ std::string counts_of(const std::vector<std::vector<std::string>>& usual) {
   return text;
 }
 
+// Return the format of the files. Throws usage if they have different formats.
+TableFormat common_format(const std::vector<std::string>& files) {
+  const TableFormat format = format_of(files.at(0), TableFormat::lines);
+  for (const std::string& file : files)
+    if (const TableFormat other = format_of(file, TableFormat::lines); other != format)
+      throw usage_error("the data files have different formats")
+          .found(fmt::format("{} as {}", file, format_name(other)))
+          .expected(fmt::format("{}, as for {}", format_name(format), files[0]))
+          .remedy(
+              "The format follows from the file name (.tsv, .csv, .jsonl). Convert the files to one format");
+  return format;
+}
+
 }  // namespace
 
 TableOptions table_options(const DataFiles& data) {
   TableOptions options;
   options.files = data.files;
-  options.format = format_of(data.files.at(0), TableFormat::lines);
+  options.format = common_format(data.files);
   options.columns = data.columns;
   options.blank = Faulty::skip;
   if (data.header) options.header = Header::present;

@@ -16,7 +16,8 @@ struct DataFiles {
   std::int64_t highest = 0;  // maximum pixel value in tables of pixels; 0 means tables of paths
 };
 
-// Return table options with the files, columns and header of `data`. Empty lines are skipped.
+// Return table options with the files, columns and header of `data`. Empty lines are skipped. Throws usage if
+// the files have different formats.
 TableOptions table_options(const DataFiles& data);
 
 // Throw usage if the options name columns of line-aligned files, which have none.

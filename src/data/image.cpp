@@ -177,6 +177,7 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file, c
 }
 
 bool looks_like_image(const std::filesystem::path& path) {
+  if (!can_be_read_again(path)) return false;
   char first[16] = {};
   std::ifstream stream(path, std::ios::binary);
   stream.read(first, sizeof(first));
@@ -200,8 +201,7 @@ bool names_image(const std::string& text, const std::filesystem::path& folder) {
   std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
   constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".webp", ".ppm", ".pgm"};
   if (std::ranges::find(kEndings, ending) != std::end(kEndings)) return true;
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(folder / text, ignored) && looks_like_image(folder / text);
+  return looks_like_image(folder / text);
 }
 
 std::vector<Image> read_images(const std::filesystem::path& path, const ImageLimits& limits) {

@@ -43,8 +43,9 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
 // another number of images.
 Image read_one_image(const std::filesystem::path& path);
 
-// Return true if the file starts with the magic bytes of a format that read_images() reads. Commands read any
-// other file as a list of paths of images, one per line.
+// Return true if `path` is a regular file that starts with the magic bytes of a format that read_images()
+// reads. Commands read any other file as a list of paths of images, one per line. A pipe is not read, because
+// its bytes would be lost.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Return true if `text` names an image, by one of two rules: `text` ends in the file extension of an image

@@ -27,7 +27,8 @@ double weight(Resampling filter, double x) {
     case Resampling::hamming:
       x = std::abs(x);
       if (x >= 1.0) return 0.0;
-      return sinc(x) * (0.54 + 0.46 * std::cos(std::numbers::pi * x));
+      // the constants have single precision, as in Pillow
+      return sinc(x) * (double{0.54f} + double{0.46f} * std::cos(std::numbers::pi * x));
     case Resampling::bicubic: {
       constexpr double a = -0.5;
       x = std::abs(x);

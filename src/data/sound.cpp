@@ -130,6 +130,7 @@ std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t ra
 }
 
 bool looks_like_sound(const std::filesystem::path& path) {
+  if (!can_be_read_again(path)) return false;
   InputStream stream(path);
   const std::string first = first_bytes(stream);
   if (is_wav(first)) return true;

@@ -64,8 +64,8 @@ enum class TooLong { refuse, cut };
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 
-// Return true if the first bytes of the file are those of a known sound format. Other files may be lists of
-// sounds.
+// Return true if `path` is a regular file whose first bytes are those of a known sound format. Other files
+// may be lists of sounds. A pipe is not read, because its bytes would be lost.
 bool looks_like_sound(const std::filesystem::path& path);
 
 }  // namespace regard::data

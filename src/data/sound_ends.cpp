@@ -1,5 +1,7 @@
-// Detection of truncated Ogg and MP3 files. libsndfile decodes them up to their last byte without an error.
+// Detection of truncated files. libsndfile decodes Ogg, MP3, AIFF, AU and Wave64 files up to their last byte
+// without an error.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "data/sound_parts.h"
@@ -22,7 +24,63 @@ unsigned octet(const std::string& bytes, std::size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
 
+std::uint64_t big_endian(const std::string& bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < count; ++i) value = value << 8 | octet(bytes, at + i);
+  return value;
+}
+
+std::uint64_t little_endian(const std::string& bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i-- > 0;) value = value << 8 | octet(bytes, at + i);
+  return value;
+}
+
+// Return the byte after the samples of an AIFF file, as its header declares; 0 if the end is unknown.
+std::uint64_t end_of_aiff(std::FILE* file) {
+  for (std::uint64_t at = 12;;) {
+    const std::string header = bytes_at(file, static_cast<std::int64_t>(at), 8);
+    if (header.size() < 8) return 0;
+    const std::uint64_t size = big_endian(header, 4, 4);
+    // SoX writes about 0x7F000000, and other programs 0 or nearly 2^32, if they write to a pipe.
+    const bool known = size < 0x7EFF0000 || (size > 0x80000000 && size < 0xFFFF0000);
+    if (header.starts_with("SSND")) return known ? at + 8 + size : 0;
+    at += 8 + size + size % 2;
+  }
+}
+
+// Return the byte after the samples of a Wave64 file, as its header declares; 0 if the end is unknown. The
+// size of a chunk includes its header of 24 bytes, and chunks start at multiples of 8 bytes.
+std::uint64_t end_of_wave64(std::FILE* file) {
+  constexpr std::uint64_t kHeader = 24, kLargest = std::uint64_t{1} << 62;
+  for (std::uint64_t at = 40;;) {
+    const std::string header = bytes_at(file, static_cast<std::int64_t>(at), kHeader);
+    if (header.size() < kHeader) return 0;
+    const std::uint64_t size = little_endian(header, 16, 8);
+    if (size < kHeader || size > kLargest) return 0;
+    if (header.starts_with("data")) return at + size;
+    at += (size + 7) / 8 * 8;
+    if (at > kLargest) return 0;
+  }
+}
+
+// Return the byte after the samples of an AU file, as its header declares; 0 if the end is unknown.
+std::uint64_t end_of_au(const std::string& header) {
+  const std::uint64_t at = big_endian(header, 4, 4), size = big_endian(header, 8, 4);
+  return size == std::numeric_limits<std::uint32_t>::max() ? 0 : at + size;
+}
+
 }  // namespace
+
+bool ends_within_samples(std::FILE* file) {
+  const std::string first = bytes_at(file, 0, 16);
+  if (first.size() < 16 || fseeko(file, 0, SEEK_END) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(ftello(file));
+  const bool aiff = first.starts_with("FORM") && first.substr(8, 3) == "AIF";
+  if (aiff) return end_of_aiff(file) > size;
+  if (first.starts_with(".snd")) return end_of_au(first) > size;
+  return first.starts_with("riff\x2e\x91\xcf\x11") && end_of_wave64(file) > size;
+}
 
 bool is_truncated_ogg(std::FILE* file) {
   if (bytes_at(file, 0, 4) != "OggS" || fseeko(file, 0, SEEK_END) != 0) return false;

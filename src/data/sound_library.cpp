@@ -71,6 +71,7 @@ class LibrarySource : public SoundSource {
   void check_end(std::FILE* file) {
     if (is_truncated_ogg(file)) throw truncated().expected("the last page of the Ogg stream");
     if (is_truncated_wav(file)) throw truncated().expected("all samples of the WAV file");
+    if (ends_within_samples(file)) throw truncated().expected("all samples that the header declares");
     states_frames_ = states_mp3_frames(file);
   }
   void check() {

@@ -36,6 +36,9 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
 // Return true if the file is an Ogg file without its end: its last page is incomplete, or not marked as the
 // last page of its stream. The position in the file is changed.
 bool is_truncated_ogg(std::FILE* file);
+// Return true if the file is an AIFF, AU or Wave64 file that ends before the end of its samples. The position
+// in the file is changed.
+bool ends_within_samples(std::FILE* file);
 // Return true if the file is an MP3 file that states its number of frames (in a "Xing" or "Info" frame);
 // otherwise decoders estimate the number. The position in the file is changed.
 bool states_mp3_frames(std::FILE* file);

@@ -253,6 +253,10 @@ void TableReader::read_header() {
   header_ = fields_;
   if (all_columns_ && names_->empty()) name_columns(header_);
   numbers_.clear();
+  if (all_columns_ && header_ == *names_) {  // all columns in order; their names need not differ
+    for (std::size_t i = 0; i < header_.size(); ++i) numbers_.emplace_back(i);
+    return;
+  }
   for (std::size_t i = 0; i < names_->size(); ++i) {
     const std::string& column = (*names_)[i];
     const auto found = std::find(header_.begin(), header_.end(), column);

@@ -31,6 +31,11 @@ std::vector<data::TaggedSentence> read_sentences(const DataOptions& data) {
       throw usage_error("the number of columns does not fit the task")
           .found(counted(data.columns.size(), "column"))
           .expected("2 columns (words, labels)");
+    for (const std::string& file : data.files)
+      if (!has_columns(file))
+        throw usage_error("the data files have different formats")
+            .found(file)
+            .expected("a column file, as " + data.files[0]);
     data::TaggedOptions options{.files = data.files};
     if (!data.columns.empty()) options.word_column = data.columns[0], options.tag_column = data.columns[1];
     data::TaggedReader reader(std::move(options));

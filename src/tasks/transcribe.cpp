@@ -1,8 +1,25 @@
 #include "tasks/transcribe.h"
 
+#include "base/plain_text.h"
 #include "regard/error.h"
 
 namespace regard::tasks {
+namespace {
+
+// Throws usage for an option of Whisper that would change the text, but that a CTC model does not have.
+void check_ctc_options(const infer::LoadedModel& loaded, const WhisperOptions& options) {
+  if (!options.language.empty() && options.language != loaded.language)
+    throw usage_error("the language of this model is fixed")
+        .found("language \"" + options.language + "\"")
+        .remedy("Open the model with the weights of this language, or omit the language");
+  if (options.translates)
+    throw usage_error("this model cannot translate: it supports only transcription")
+        .remedy("Use a Whisper model");
+  if (!is_blank(options.prompt))
+    throw usage_error("this model does not support prompts").remedy("Omit the prompt");
+}
+
+}  // namespace
 
 Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
                          ThreadPool& pool, const TranscribeOptions& options)
@@ -13,10 +30,7 @@ Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::Loaded
   if (spec.kind != InputKind::features || (!writes && !ctc))
     throw usage_error("this model cannot transcribe")
         .expected("a speech-recognition model: Whisper, or wav2vec 2.0 with a CTC head");
-  if (ctc && !options.whisper.language.empty() && options.whisper.language != loaded.language)
-    throw usage_error("the language of this model is fixed")
-        .found("language \"" + options.whisper.language + "\"")
-        .remedy("Open the model with the weights of this language, or omit the language");
+  if (ctc) check_ctc_options(loaded, options.whisper);
   processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
   if (ctc)
     ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);

@@ -117,11 +117,11 @@ PairsResult evaluate_pairs(const WordVectors& vectors, EvaluationFile&& file,
   std::vector<double> people, ours;
   std::vector<float> first(static_cast<std::size_t>(vectors.size())), second(first.size());
   PairsResult result;
-  while (file.next(line)) {
+  for (bool is_first = true; file.next(line); is_first = false) {
     const auto fields = fields_of(line);
     const auto value = fields.size() < 3 ? std::nullopt : parse_number<double>(fields[2]);
     if (!value || !std::isfinite(*value)) {
-      if (file.line_number() == 1 && fields.size() >= 3) continue;  // skip a header line
+      if (is_first && fields.size() >= 3) continue;  // skip a header line
       throw Error(ErrorKind::bad_file, "invalid word pair", {file.name(), file.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected("WORD WORD NUMBER");

@@ -100,8 +100,8 @@ bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);
   const std::string_view line = rest.substr(0, rest.find('\n'));
+  if (holds_row(line, size)) return true;  // the word may contain control characters
   if (looks_binary(line)) return false;
-  if (holds_row(line, size)) return true;
   const std::size_t row_bytes = size * sizeof(float);
   const std::string_view row = rest.substr(std::min(rest.find(' '), rest.size()), row_bytes + 1);
   const bool all_ascii = !looks_binary(row) && std::all_of(row.begin(), row.end(), [](char c) {
@@ -132,8 +132,9 @@ void Loader::refuse_other_forms() const {
       throw file_error(vectors_.name_, "the file does not contain word vectors")
           .found(other.name)
           .remedy(other.remedy);
-  const std::string_view line = bytes_.substr(0, kLongestWord);
-  if (looks_binary(line.substr(0, line.find('\n'))))
+  std::string_view line = bytes_.substr(0, kLongestWord);
+  line = line.substr(0, line.find('\n'));
+  if (looks_binary(line) && !holds_row(line, 1))
     throw Error(ErrorKind::bad_file, "the file does not contain word vectors", {vectors_.name_, -1, 0})
         .found("bytes that are not text")
         .expected("a first line COUNT SIZE, lines of one word and its numbers, or fastText's binary format");

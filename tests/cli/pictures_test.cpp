@@ -1,7 +1,12 @@
 // caption, zero-shot classify, and embed --images, called as by a user.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -158,6 +163,21 @@ TEST(ClassifyCommand, LabelsMayBeLongerThanTheNameOfAFile) {
       place.path());
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(parse_json(lines_of(result.out).at(0), "stdout")["labels"].size(), 61u);
+}
+
+// If this fails, the name of the pipe is the only label, and its score is 1.
+TEST(ClassifyCommand, LabelsMayBeLinesOfAPipe) {
+  const TemporaryFolder place;
+  ASSERT_EQ(::mkfifo((place / "labels").c_str(), 0600), 0);
+  std::jthread writer([&] { std::ofstream(place / "labels") << "a cat\na dog\n"; });
+  const ProgramResult result = run_program(
+      {"classify", clip_folder(), picture("deep.png"), "--labels", "labels", "--top", "0"}, place.path());
+  // The writer waits for a reader if the program has not opened the pipe.
+  const int reader = ::open((place / "labels").c_str(), O_RDONLY | O_NONBLOCK);
+  writer.join();
+  ::close(reader);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("a dog\t"), std::string::npos) << result.out;
 }
 
 TEST(ClassifyCommand, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {

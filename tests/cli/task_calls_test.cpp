@@ -102,6 +102,7 @@ const std::vector<TaskCall> kTaskCalls = {
      "Green.\n" + long_text() + "\n",
      1},
     {"ClassifyScores", {"classify", "bert-nli", "--scores", "maximum"}, 2, {"--scores", "softmax"}},
+    {"ClassifyThreshold", {"classify", "bert-nli", "--threshold", "nan"}, 2, {"--threshold", "'nan'"}},
     {"ClassifyNoImage", {"classify", "vit", "text.png"}, 4, {"no image at all"}},
     {"ClassifyNoImageSecond", {"classify", "vit", "good.png", "text.png"}, 3, {"text.png", "PNG"}, "", 1},
     {"ClassifyCutPng", {"classify", "vit", "cut.png"}, 3, {"cut.png", "damaged"}},

@@ -3,11 +3,14 @@
 #include "data/image.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/input_stream.h"
 #include "base/json.h"
 #include "corpora/pixel_sums.h"
 #include "data/image_processor.h"
+#include "data/sound.h"
 #include "support/golden.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -147,6 +150,28 @@ TEST(Image, DamagedFilesAreRefused) {
   testing::write_file(temporary.path(), "not.gz", "\x1f\x8bno compressed data");
   EXPECT_FALSE(data::looks_like_image(temporary / "not.gz"));
   EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
+}
+
+// A pipe can be read only once. The bytes that detect its format would be missing from the list of files that
+// it contains.
+TEST(Image, DetectionOfTheFormatDoesNotReadPipes) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string name = "/dev/fd/" + std::to_string(ends[0]), list = "first.png\nsecond.png\n";
+  ASSERT_EQ(::write(ends[1], list.data(), list.size()), std::ssize(list));
+  ::close(ends[1]);
+  EXPECT_FALSE(data::looks_like_image(name));
+  EXPECT_FALSE(data::looks_like_sound(name));
+  EXPECT_EQ(read_decompressed(name), list);
+  ::close(ends[0]);
+}
+
+// Pillow's constants of the Hamming window are floats. With constants of double precision, this pixel is 145.
+TEST(Image, TheHammingWindowHasThePrecisionOfPillow) {
+  Image image{1, 226, {}};
+  for (int i = 0; i < 226; ++i)
+    image.pixels.insert(image.pixels.end(), 3, std::uint8_t((i * i * 7 + i * 31) % 256));
+  EXPECT_EQ(data::resize(image, 1, 89, data::Resampling::hamming).at(0, 26)[0], 144);
 }
 
 TEST(Image, PlainAndDeepPixmapsAreRead) {

@@ -99,6 +99,18 @@ TEST_F(LabelledImage, TablesOfPixels) {
             2);
 }
 
+// All columns are read in order, so the names in the header are not searched: they may repeat, and a wide
+// table does not need a comparison of each pair of names.
+TEST_F(LabelledImage, TheColumnsOfATableOfPixelsMayHaveEqualNames) {
+  std::string names, values;
+  for (int i = 0; i < 10000; ++i) names += "pixel,", values += "7,";
+  const std::string path = file("t.csv", names + "label\n" + values + "cat\n");
+  const LabelledImages set = read_pixel_table({.file = path, .header = true});
+  ASSERT_EQ(set.images.size(), 1u);
+  EXPECT_EQ(set.images[0].width, 100);
+  EXPECT_EQ(set.labels[0], "cat");
+}
+
 TEST_F(LabelledImage, TablesOfPixelsHaveTheOptionsOfTables) {
   TableOptions table{.files = {file("t.csv", "1;2;3;4;seven\n\xff;2;3;4;eight\n")},
                      .format = TableFormat::csv,

@@ -99,5 +99,55 @@ TEST(AdpcmFiles, MayHaveALongChunkBeforeTheFormat) {
   EXPECT_EQ(data::read_sound(folder / "long.wav", kRate, 10.0), expected);
 }
 
+// Return the bytes of a number, the most significant one first.
+std::string big(std::uint32_t number, int count = 4) {
+  std::string text;
+  for (int i = count; i-- > 0;) text += static_cast<char>(number >> (8 * i) & 0xFF);
+  return text;
+}
+
+// Return the headers of files with 200 bytes of 16-bit samples in one channel. `size` is the declared size of
+// the samples.
+std::string aiff_header(std::uint32_t size) {
+  return "FORM" + big(size + 46) + "AIFFCOMM" + big(18) + big(1, 2) + big(100) + big(16, 2) +
+         std::string("\x40\x0c\xfa\0\0\0\0\0\0\0", 10) + "SSND" + big(size + 8) + big(0) + big(0);
+}
+std::string au_header(std::uint32_t size) {
+  return ".snd" + big(24) + big(size) + big(3) + big(kRate) + big(1);
+}
+std::string wave64_header(std::uint32_t size) {
+  const auto little = [](std::uint32_t number, int count) {
+    const std::string text = big(number);
+    return std::string(text.rbegin(), text.rbegin() + std::min(count, 4)) +
+           std::string(static_cast<std::size_t>(std::max(count - 4, 0)), '\0');
+  };
+  const std::string id("\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a", 12);
+  return std::string("riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0", 16) + little(size + 104, 8) +
+         "wave" + id + "fmt " + id + little(40, 8) + little(1, 2) + little(1, 2) + little(kRate, 4) +
+         little(2 * kRate, 4) + little(2, 2) + little(16, 2) + "data" + id + little(size + 24, 8);
+}
+
+// libsndfile reads these files up to their last byte. A program that writes to a pipe does not know the size
+// of the samples and writes a large number.
+TEST(UncompressedFiles, WithoutTheirLastSamplesAreErrors) {
+  testing::TemporaryFolder folder;
+  const std::string samples(200, '\1');
+  const auto frames = [&](const std::string& header) {
+    write_file_atomically(folder / "sound", header + samples);
+    return data::read_sound(folder / "sound", kRate, 10.0).size();
+  };
+  try {
+    EXPECT_EQ(frames(au_header(200)), 100u);
+  } catch (const Error&) {
+    GTEST_SKIP() << "built without libsndfile";
+  }
+  EXPECT_EQ(frames(aiff_header(200)), 100u);
+  EXPECT_EQ(frames(wave64_header(200)), 100u);
+  EXPECT_EQ(frames(aiff_header(0x7F000000)), 100u);
+  EXPECT_EQ(frames(au_header(0xFFFFFFFF)), 100u);
+  for (const std::string& header : {aiff_header(202), au_header(202), wave64_header(202)})
+    EXPECT_REGARD_ERROR(frames(header), ErrorKind::bad_file, "the file is truncated");
+}
+
 }  // namespace
 }  // namespace regard::testing

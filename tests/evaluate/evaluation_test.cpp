@@ -321,5 +321,25 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.txt", "x"), {}), ErrorKind::usage, "SQuAD");
 }
 
+// The format of the first file does not apply to the others: a line of JSON, read as a line of a column file,
+// is a word and its label.
+TEST(Evaluation, FilesOfDifferentFormatsAreRefused) {
+  Opened nli("hf-more/bert-nli"), ner("hf-more/bert-ner");
+  const testing::TemporaryFolder folder;
+  const auto written = [&](const std::string& name, const std::string& content) {
+    return testing::write_file(folder.path(), name, content).string();
+  };
+  const std::string columns = written("a.conll", "writes O\n");
+  const std::string words = written("b.jsonl", R"({"words": ["writes"], "labels": ["O"]})");
+  const char* const message = "the data files have different formats";
+  EXPECT_REGARD_ERROR(token_classification(ner.subject, {.files = {columns, words}}, {}), ErrorKind::usage,
+                      message);
+  EXPECT_REGARD_ERROR(token_classification(ner.subject, {.files = {words, columns}}, {}), ErrorKind::usage,
+                      message);
+  const std::string texts = written("a.txt", "x\n"), labels = written("a.tsv", "neutral\n");
+  EXPECT_REGARD_ERROR(classification(nli.subject, {.files = {texts, labels}}, {}), ErrorKind::usage,
+                      "a.tsv as TSV");
+}
+
 }  // namespace
 }  // namespace regard::evaluate

@@ -177,6 +177,14 @@ TEST_F(CtcFolder, SegmentsWithoutSpacesEnd) {
   for (const TranscriptSegment& segment : segments) EXPECT_LE(segment.end - segment.start, 0.61);
 }
 
+// A transcript in the language of the sound is not a translation.
+TEST_F(CtcFolder, OptionsThatOnlyWhisperHasAreErrors) {
+  tasks::TranscribeOptions translates, prompted;
+  translates.whisper.translates = true, prompted.whisper.prompt = "A name";
+  EXPECT_REGARD_ERROR(transcribe(translates), ErrorKind::usage, "this model cannot translate");
+  EXPECT_REGARD_ERROR(transcribe(prompted), ErrorKind::usage, "this model does not support prompts");
+}
+
 TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
   const auto expect = [&](const char* text, const char* what) {
     write_file_atomically(folder_ / "vocab.json", text);

@@ -143,6 +143,8 @@ TEST_F(EvaluateFiles, PairsCountUnknownWords) {
   EvaluationOptions few;
   few.restrict = 3;
   EXPECT_EQ(evaluate_pairs(vectors_, path, few).pairs, 1);
+  const auto with_header = file("# by people\n\nword1 word2 score\nking man 3\nking queen 5\n");
+  EXPECT_EQ(evaluate_pairs(vectors_, with_header, {}).pairs, 2);
   EXPECT_REGARD_ERROR(evaluate_pairs(vectors_, file("king man 3\nking man\n"), {}), ErrorKind::bad_file,
                       "data:2");
 }

@@ -8,6 +8,7 @@
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "vectors/save.h"
 #include "vectors/word_vectors.h"
 
 namespace regard::vectors {
@@ -76,6 +77,17 @@ TEST_F(Reading, Word2vecBinaryWithAndWithoutLineEnds) {
 
 // In one binary file of a few hundred, the bytes of the first vector begin with valid text and a line end.
 // Such a file must still be read as binary.
+// A corpus may contain control characters, and `regard vectors train` writes its words.
+TEST_F(Reading, AWordMayBeAControlCharacter) {
+  for (const Format format : {Format::word2vec_text, Format::word2vec_binary, Format::glove}) {
+    const std::vector<std::string> words{"\x01", "river"};
+    save_vectors(folder_ / "saved", format, words, 2, std::vector<float>{0.5f, -0.25f, 1.5f, 2.0f});
+    const auto vectors = WordVectors::load(folder_ / "saved", pool_);
+    EXPECT_EQ(vectors.format(), format);
+    expect_vector(vectors, "\x01", {0.5f, -0.25f});
+  }
+}
+
 TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
   RandomStream random({.seed = 5});
   for (const std::size_t size : {4u, 10u, 100u})
