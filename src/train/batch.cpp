@@ -145,15 +145,7 @@ class WindowBatches : public BatchSource {
           .found(counted(tokens, "token"))
           .expected(fmt::format("more than {}", options.context))
           .remedy("Use a longer training text, or reduce 'training.context'");
-    // A window needs options.context + 1 tokens, so it cannot start at one of the last options.context tokens
-    // of the stream.
-    if (!options_.sources.empty()) {
-      std::vector<data::WeightedSource> starts = options_.sources;
-      for (data::WeightedSource& source : starts)
-        source.end = std::min(source.end, stream.size() - static_cast<std::size_t>(options.context));
-      for (data::WeightedSource& source : starts) source.weight /= static_cast<double>(options.context);
-      require_examples(starts);
-    }
+    require_windows();
     make_plan();
   }
 
@@ -188,6 +180,22 @@ class WindowBatches : public BatchSource {
 
  private:
   std::int64_t size() const { return static_cast<std::int64_t>(stream_.size()); }
+  // Throws usage if an epoch has less than one window on average. Consecutive windows start at multiples of
+  // options.context, so a short source may have no window.
+  void require_windows() const {
+    const auto context = static_cast<std::size_t>(options_.context);
+    std::vector<data::WeightedSource> windows = options_.sources;
+    for (data::WeightedSource& source : windows) {
+      // A window needs options.context + 1 tokens, so it cannot start at one of the last options.context
+      // tokens of the stream.
+      source.end = std::min(source.end, stream_.size() - context);
+      if (options_.random)
+        source.weight /= static_cast<double>(options_.context);
+      else
+        source.end = (source.end + context - 1) / context;
+    }
+    require_examples(windows);
+  }
   void make_plan() {
     if (!options_.random) plan_.make(size(), options_.context, options_.seed, epoch_, options_.sources);
   }

@@ -25,13 +25,14 @@ std::string rendered(const ChatFormat& format, const Json& messages, std::size_t
   return text::render_chat(format.config, format.chat_template, first, {.add_generation_prompt = prompt});
 }
 
-// Return the text that the template writes before the content of the first message. It is the common
-// beginning of the conversation `whole` and of conversations whose first message has another content.
-std::string before_first(const ChatFormat& format, const Json& messages, const std::string& whole) {
+// Return the text that the template writes before the content of message `i`. It is the common beginning of
+// the conversation `whole` and of conversations in which this message has another content.
+std::string before_content(const ChatFormat& format, const Json& messages, std::size_t i,
+                           const std::string& whole) {
   std::size_t size = whole.size();
   for (const char* other : {"x", "y"}) {  // the content may begin with one of the two
     Json changed = messages;
-    changed[0]["content"] = other;
+    changed[i]["content"] = other;
     const std::string text = rendered(format, changed, changed.size(), false);
     const auto [end, ignored] = std::mismatch(whole.begin(), whole.end(), text.begin(), text.end());
     size = std::min(size, static_cast<std::size_t>(end - whole.begin()));
@@ -46,8 +47,9 @@ std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messa
   std::vector<Part> parts;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].at("role") != kAssistant) continue;
-    std::string before = i == 0 ? before_first(format, messages, whole) : rendered(format, messages, i, true);
-    if (!whole.starts_with(before)) before = rendered(format, messages, i, false);
+    std::string before = i == 0 ? "" : rendered(format, messages, i, true);
+    // A prompt may contain text that is not in the conversation, such as the beginning of a thought.
+    if (i == 0 || !whole.starts_with(before)) before = before_content(format, messages, i, whole);
     std::string after = i + 1 == messages.size() ? whole : rendered(format, messages, i + 1, false);
     if (!whole.starts_with(before) || !whole.starts_with(after) || after.size() < before.size())
       throw input_error(fmt::format("the chat template formats the first {} messages differently from the "

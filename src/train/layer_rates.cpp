@@ -20,7 +20,16 @@ struct Layer {
   std::int64_t index = 0;
 };
 
+// Return true for the weights that convert sounds to the input of the first layer: the convolutions of
+// Whisper and wav2vec 2.0, and the projection of wav2vec 2.0.
+bool reads_sounds(const std::string& name) {
+  const auto has = [&name](const char* part) { return name.find(part) != std::string::npos; };
+  return has("feature_extractor.") || has("feature_projection.") || has("encoder.conv1.") ||
+         has("encoder.conv2.");
+}
+
 std::optional<Layer> layer_of(const std::string& name) {
+  if (reads_sounds(name)) return std::nullopt;
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t end = std::min(name.find('.', at), name.size());
     const bool digits = end > at && end - at < 10 &&
@@ -33,7 +42,8 @@ std::optional<Layer> layer_of(const std::string& name) {
 }
 
 bool is_embedding(const Parameter& parameter) {
-  return parameter.use == Parameter::Use::table || parameter.name.find("embed") != std::string::npos;
+  return parameter.use == Parameter::Use::table || parameter.name.find("embed") != std::string::npos ||
+         reads_sounds(parameter.name);
 }
 
 }  // namespace

@@ -134,8 +134,9 @@ Json t5(const NewModel& model) {
 }
 
 // Initialise with the standard deviations of modeling_t5.py (_init_weights): 1 for embeddings, (d_model ·
-// d_kv)^−½ for queries, and (number of inputs)^−½ for all other matrices. Before this call, the standard
-// deviations are 0.02 for embeddings and d_model^−½ for matrices.
+// d_kv)^−½ for queries, d_model^−½ for relative position biases, and (number of inputs)^−½ for all other
+// matrices. Before this call, the standard deviations are 0.02 for embeddings and biases, and d_model^−½ for
+// matrices.
 void initialise_t5(Network& model) {
   const auto size = model.config().at("d_kv").get<double>();
   const auto hidden = static_cast<double>(model.hidden_size());
@@ -144,6 +145,8 @@ void initialise_t5(Network& model) {
     double factor = 1.0;
     if (parameter->name == "shared.weight")
       factor = 1.0 / 0.02;
+    else if (parameter->name.ends_with("relative_attention_bias.weight"))
+      factor = 1.0 / 0.02 / std::sqrt(hidden);
     else if (parameter->name.ends_with("Attention.q.weight"))
       factor = 1.0 / std::sqrt(size);
     else if (parameter->name.ends_with(".o.weight") || parameter->name.ends_with(".wo.weight"))

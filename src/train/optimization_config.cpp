@@ -181,8 +181,8 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
              "Warm-up of ema_decay: use min(ema_decay, (1 + t) / (10 + t)) at update t.");
   fields.number("layer_decay", c.layer_decay, 1e-6, 1,
                 "Layer-wise learning-rate decay: the learning rate of each layer is layer_decay times that "
-                "of the layer above it. The embeddings count as the layer below the first layer. Default: 1, "
-                "the same rate for all layers.");
+                "of the layer above it. The embeddings, and the convolutions that read sounds, count as the "
+                "layer below the first layer. Default: 1, the same rate for all layers.");
   fields.add("freeze", &c.freeze,
              "Names of weights that are not trained, with * for any characters and ? for one, such as "
              "\"encoder.*\".");

@@ -139,13 +139,12 @@ bool Run::begin() {
   if (context_.ranks.alone()) context_.trainer->set_interrupt([this] { return stop_overdue(); });
   if (folder_) {
     const std::filesystem::path events = config_.output.tensorboard ? folder_->path() / "tensorboard" : "";
-    log_.emplace(folder_->path() / "log.jsonl", state_.step, events);
+    log_.emplace(folder_->path() / "log.jsonl", state_.step, validated(), events);
   }
   write_header();
   watch_.restart();
   interval_.restart();
-  const bool owed = context_.trainer->steps() > 0 && due_validation() &&
-                    (state_.validated.empty() || state_.validated.back() != context_.trainer->steps());
+  const bool owed = context_.trainer->steps() > 0 && due_validation() && !validated();
   return !owed || run_validation();
 }
 
@@ -347,7 +346,7 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
 bool Run::finish() {
   const std::int64_t last = context_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, limit().value_or("max_minutes")));
-  if ((state_.validated.empty() || state_.validated.back() != last) && !run_validation()) return false;
+  if (!validated() && !run_validation()) return false;
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 

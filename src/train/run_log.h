@@ -19,9 +19,11 @@ namespace regard::train {
 class RunLog {
  public:
   // Open the log for appending. Remove incomplete and invalid lines. Also remove the lines that a resumed run
-  // writes again: lines of steps after `last_step`, and the line of the final average. `events` is a folder
-  // for a TensorBoard event file with the same numbers; empty means none. Throws io.
-  RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
+  // writes again: lines of steps after `last_step`, the line of the validation of this step unless
+  // `validated` is true, and the line of the final average. `events` is a folder for a TensorBoard event file
+  // with the same numbers; empty means none. Throws io.
+  RunLog(const std::filesystem::path& path, std::int64_t last_step, bool validated,
+         const std::filesystem::path& events = {});
   void write(Json line);  // adds the member "time"; throws io
 
  private:

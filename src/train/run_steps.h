@@ -54,6 +54,10 @@ class Run {
   // the weights, so they are not saved.
   bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
+  // return true if the current step has been validated
+  bool validated() const {
+    return !state_.validated.empty() && state_.validated.back() == context_.trainer->steps();
+  }
   void write_header();
   bool measure(ValidationReport& report);
   bool run_validation();

@@ -27,6 +27,7 @@ ShardedBatches::ShardedBatches(std::vector<std::unique_ptr<BatchSource>> own, st
 
 void ShardedBatches::next(Batch& batch, std::uint64_t) {
   own_[at_]->next(batch, (first() + at_) * kSequences);
+  epochs_[first() + at_] = own_[at_]->epochs();
   at_ = (at_ + 1) % own_.size();
 }
 

@@ -80,6 +80,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   make_tasks(config);
   task->resume_from(checkpoint);
+  for (const auto& more : more_tasks) more->resume_from(checkpoint);
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)
     tokenizers = obtain_tokenizers(config, *task, pool);

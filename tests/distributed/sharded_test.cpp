@@ -208,6 +208,12 @@ TEST_F(Sharded, WrongListsAreRefusedWithTheLine) {
             std::string::npos);
 }
 
+TEST_F(Sharded, ADryRunEstimatesTheStepsOfAnEpoch) {
+  ThreadPool pool(1);
+  const std::string text = dry_run(config("run", {"training.max_steps=0", "training.max_epochs=2"}), pool);
+  EXPECT_NE(text.find("(2.0 epochs); estimated time"), std::string::npos) << text;
+}
+
 TEST_F(Sharded, AMissingShardIsNamedWithItsLine) {
   fs::remove(folder / name_of(2));
   const Error error = error_of([&] { train(1, config("run")); });

@@ -128,6 +128,23 @@ TEST_F(Conversations, AConversationMayBeginWithTheAssistant) {
   EXPECT_NE(text.find("training: 2 conversations"), std::string::npos) << text;
 }
 
+// Templates of reasoning models end the prompt with the beginning of a thought, which finished conversations
+// do not contain. The role before a message is not a text of the assistant.
+TEST_F(Conversations, APromptMayHaveTextThatTheConversationLacks) {
+  const Tokenizers tokenizers = Tokenizers::load(folder / "base");
+  ChatFormat format = ChatFormat::of(tokenizers, "");
+  const std::string plain = "assistant: {% endif %}";
+  std::string& text = format.chat_template.text;
+  text.replace(text.rfind(plain), plain.size(), "assistant: <think>{% endif %}");
+  const EncodedConversation encoded =
+      encode_conversation(format, Json::array({message("user", "hello"), message("assistant", "see you"),
+                                               message("user", "bye"), message("assistant", "hi there")}));
+  std::string written;
+  for (std::size_t i = 0; i < encoded.ids.size(); ++i)
+    if (encoded.written[i] == 1) written += tokenizers.target->decode(std::vector{encoded.ids[i]}, false);
+  EXPECT_EQ(written, "see you</s>hi there</s>");
+}
+
 TEST_F(Conversations, ARunAnswersAndResumesWithoutItsFolder) {
   const ProgramResult trained = train();
   ASSERT_EQ(trained.exit_code, 0) << trained.err;

@@ -62,5 +62,18 @@ TEST(LayerRates, FallWithDepthBelowTheHead) {
   EXPECT_EQ(layer_rates(names.all, part, 0.5), (std::vector<double>{0.125}));
 }
 
+// The convolutions of Whisper and wav2vec 2.0 are below the layers of the Transformer.
+TEST(LayerRates, ConvolutionsOverSoundsAreBelowTheFirstLayer) {
+  Names wav2vec2({"wav2vec2.feature_extractor.conv_layers.6.conv.weight",
+                  "wav2vec2.feature_projection.projection.weight",
+                  "wav2vec2.encoder.layers.0.attention.q_proj.weight",
+                  "wav2vec2.encoder.layers.1.attention.q_proj.weight", "lm_head.weight"});
+  EXPECT_EQ(layer_rates(wav2vec2.all, wav2vec2.all, 0.5),
+            (std::vector<double>{0.125, 0.125, 0.25, 0.5, 1.0}));
+  Names whisper({"model.encoder.conv1.weight", "model.encoder.conv2.bias",
+                 "model.encoder.layers.0.fc1.weight", "model.encoder.layer_norm.weight"});
+  EXPECT_EQ(layer_rates(whisper.all, whisper.all, 0.5), (std::vector<double>{0.25, 0.25, 0.5, 1.0}));
+}
+
 }  // namespace
 }  // namespace regard::train

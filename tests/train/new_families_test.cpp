@@ -136,6 +136,8 @@ TEST(NewT5, HasTheDeviationsOfTransformers) {
   family.initialise(*model);
   const std::map<std::string, double> expected{
       {"shared.weight", 1.0},
+      {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 1.0 / 8},
+      {"decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 1.0 / 8},
       {"encoder.block.0.layer.0.SelfAttention.q.weight", 1.0 / 32},
       {"encoder.block.0.layer.0.SelfAttention.k.weight", 1.0 / 8},
       {"decoder.block.0.layer.1.EncDecAttention.o.weight", 1.0 / 8},

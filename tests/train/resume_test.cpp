@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "run_case.h"
+#include "train/run_log.h"
 #include "train/run_state.h"
 #include "train/validator.h"
 
@@ -345,6 +346,21 @@ TEST_F(Resume, AnEmptyFolderIsAPlaceToBegin) {
     const ProgramResult result = train(more);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     fs::remove_all(folder / "run");
+  }
+}
+
+// A run may end between the line of a validation and its checkpoint. The resumed run validates again.
+TEST(RunLog, DropsTheValidationThatIsRepeated) {
+  const regard::testing::TemporaryFolder folder;
+  const std::string lines =
+      "{\"step\":8,\"loss\":1}\n{\"step\":8,\"validation\":{\"loss\":2}}\n{\"step\":9,\"loss\":3}\n";
+  for (const bool validated : {true, false}) {
+    regard::testing::write_file(folder.path(), "log.jsonl", lines);
+    RunLog log(folder / "log.jsonl", 8, validated);
+    const std::string kept = regard::testing::file_content(folder / "log.jsonl");
+    EXPECT_NE(kept.find("\"loss\":1"), std::string::npos) << kept;
+    EXPECT_EQ(kept.find("validation") != std::string::npos, validated) << kept;
+    EXPECT_EQ(kept.find("\"step\":9"), std::string::npos) << kept;
   }
 }
 

@@ -263,6 +263,30 @@ TEST_F(Run, StartsFromAnotherModel) {
   EXPECT_FALSE(fs::exists(folder / "other"));
 }
 
+// BART starts its decoder with the end token.
+TEST_F(Run, FineTuningStartsTheDecoderAsTheFolderDoes) {
+  ASSERT_EQ(train({"-q"}).exit_code, 0);
+  fs::copy(folder / "run/latest/", folder / "base", fs::copy_options::recursive);
+  for (const char* name : {"base/config.json", "base/generation_config.json"}) {
+    Json json = read_json((folder / name).string());
+    json["decoder_start_token_id"] = json.at("eos_token_id");
+    regard::testing::write_file(folder.path(), name, json.dump());
+  }
+  const std::vector<std::string> from{"--set", "model.from=base",    "--set", "training.max_steps=4",
+                                      "--set", "output.folder=tuned"};
+  std::vector<std::string> dry = from, resumed = from;
+  dry.push_back("--dry-run");
+  const std::string report = train(dry).out;
+  EXPECT_NE(report.find("  input:  </s>"), std::string::npos) << report;
+  ASSERT_EQ(train(from).exit_code, 0);
+  fs::remove_all(folder / "base");
+  resumed.insert(resumed.end(), {"--resume", "--set", "training.max_steps=8"});
+  const ProgramResult result = train(resumed);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json saved = read_json((folder / "tuned/latest/generation_config.json").string());
+  EXPECT_EQ(saved.at("decoder_start_token_id"), saved.at("eos_token_id"));
+}
+
 // If the latest checkpoint is damaged, the one before is used and the run ends with the same weights.
 TEST_F(Run, DamagedCheckpointFallsBack) {
   ASSERT_EQ(train({"--set", "output.folder=alone", "--set", "training.average_last=0"}).exit_code, 0);

@@ -109,6 +109,13 @@ TEST(WeightedWindows, StartInASourceAsOftenAsItsWeightSays) {
                       ErrorKind::usage, "an epoch has less than one example");
   EXPECT_REGARD_ERROR(window_batches(stream, {.context = 10, .sources = {{9, 1.0}, {1000, 0.0}}}),
                       ErrorKind::usage, "an epoch has less than one example");
+  // Consecutive windows start at 0, 10, 20, …, so none starts at the tokens 501 to 509.
+  const std::vector<data::WeightedSource> between{{501, 0.0}, {510, 20.0}, {1000, 0.0}};
+  EXPECT_REGARD_ERROR(window_batches(stream, {.context = 10, .random = false, .sources = between}),
+                      ErrorKind::usage, "an epoch has less than one example");
+  Batch batch;
+  window_batches(stream, {.batch_size = 1, .context = 10, .sources = between})->next(batch, 0);
+  EXPECT_EQ(batch.labels.size(), 10u);
 }
 
 class WeightedStreams : public DatasetTest {

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "data/duplicates.h"
+#include "infer/folder_options.h"
 #include "infer/loaded_model.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
@@ -166,6 +167,14 @@ class Translation : public Task {
     return {"data.max_length", config_.data.max_length, ": longer pairs are skipped and counted"};
   }
 
+  // Read the start token of the decoder from the folder of model.from. It may differ from the tokenizer's
+  // begin token, as in BART.
+  void read() override {
+    if (config_.model.from.empty()) return;
+    const std::filesystem::path path =
+        checkpoint_.empty() ? std::filesystem::path(config_.model.from) : checkpoint_;
+    folder_start_ = infer::search_options_of(formats::ModelFolder::open(path)).start_token;
+  }
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
     if (config_.tokenizer.joint) {
       const auto trained = train_on_records(config_, 0, 2, Marks::sentence, pool);
@@ -199,6 +208,7 @@ class Translation : public Task {
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override {
     tokenizers_ = tokenizers;
     special_ = special_ids(*tokenizers.target);
+    if (folder_start_ >= 0) special_.decoder_start = folder_start_;
     data_ = load_pairs(config_, tokenizers, pool);
     notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
     fingerprint_ = data_.fingerprint;
@@ -311,6 +321,7 @@ class Translation : public Task {
   }
 
   Tokenizers tokenizers_;
+  std::int32_t folder_start_ = -1;  // start token of the decoder in model.from; −1 if there is none
   SpecialIds special_;
   PairData data_;
 };
