@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/counted.h"
+#include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "data/duplicates.h"
 
@@ -103,12 +104,10 @@ class RowReader {
   }
 
   double number_of(const std::string& text) const {
-    const char* begin = text.c_str();
-    char* end = nullptr;
-    const double value = std::strtod(begin, &end);
-    if (end == begin || *end != '\0' || !std::isfinite(value))
+    const auto value = parse_number<double>(text);
+    if (!value || !std::isfinite(*value))
       throw row_.error(0, "the label is not a number").found("'" + text + "'");
-    return value;
+    return *value;
   }
 
   const RunConfig& config_;

@@ -77,6 +77,20 @@ INSTANTIATE_TEST_SUITE_P(
             kColumns}),
     [](const auto& one) { return std::string(one.param.name); });
 
+// A label before its text has the same forms as a number in a table.
+TEST(LabeledRows, ANumberIsDecimal) {
+  const regard::testing::TemporaryFolder folder;
+  const auto read = [&](const char* rows) {
+    regard::testing::write_file(folder.path(), "t.txt", rows);
+    return read_labeled_rows(
+        parse_run("task = \"classification\"\n[data]\ntrain = [\"t.txt\"]\nvalid = [\"t.txt\"]\n",
+                  (folder.path() / "run.toml").string()),
+        Problem::regression);
+  };
+  EXPECT_EQ(read("-2.5 one\n1e1 two\n").train.values, (std::vector<float>{-2.5f, 10.0f}));
+  EXPECT_REGARD_ERROR(read("1 one\n0x10 two\n"), ErrorKind::bad_file, "t.txt:2: ");
+}
+
 TEST(LabeledRows, ALabelWithOnlyBlanksAfterItHasAnEmptyText) {
   const regard::testing::TemporaryFolder folder;
   regard::testing::write_file(folder.path(), "t.txt", "A one\nB  \nB two\nA\t\nA\n");
