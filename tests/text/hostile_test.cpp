@@ -160,7 +160,8 @@ TEST(IdsEncoder, EqualsTheEncodingOnMixedLines) {
 
 TEST(Hostile, TenMegabytesWithoutASpace) {
   const auto tokenizer = Tokenizer::load(testing::golden("tokenizer-json/bpe-gpt2"));
-  const std::string text = repeated("abcdefghijklmnopqrstuvwxyz", testing::kSlowBuild ? 1'000'000 : 10'000'000);
+  const std::string text =
+      repeated("abcdefghijklmnopqrstuvwxyz", testing::kSlowBuild ? 1'000'000 : 10'000'000);
   const double begin = thread_seconds();
   const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
   EXPECT_LT(thread_seconds() - begin, 10 * kSecondsPerMiB);
