@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <unordered_map>
 
 namespace regard::tasks {
@@ -28,10 +30,18 @@ struct Score {
   double total() const { return log_add(blank, label); }
 };
 
+constexpr std::int64_t kRoot = 0;
+
+// Identify a prefix by the node of the prefix that is shorter by one label, and its last label.
+std::uint64_t key_of(std::int64_t parent, std::int32_t label) {
+  return static_cast<std::uint64_t>(parent) << 24 ^ static_cast<std::uint64_t>(label);
+}
+
+// The prefixes that have been in the beam. Others have no node: there are far more of them.
 class PrefixTree {
  public:
   std::int64_t child(std::int64_t parent, std::int32_t label, std::int64_t frame) {
-    const auto [found, made] = children_.try_emplace(key(parent, label), std::ssize(nodes_));
+    const auto [found, made] = children_.try_emplace(key_of(parent, label), std::ssize(nodes_));
     if (made) nodes_.push_back({parent, {label, frame, frame}});
     return found->second;
   }
@@ -39,31 +49,57 @@ class PrefixTree {
 
   std::vector<CtcLabel> path(std::int64_t at) {
     std::vector<CtcLabel> labels;
-    for (; at > 0; at = node(at).parent) labels.push_back(node(at).label);
+    for (; at != kRoot; at = node(at).parent) labels.push_back(node(at).label);
     std::reverse(labels.begin(), labels.end());
     return labels;
   }
 
  private:
-  static std::uint64_t key(std::int64_t parent, std::int32_t label) {
-    return static_cast<std::uint64_t>(parent) << 24 ^ static_cast<std::uint64_t>(label);
-  }
   std::vector<Prefix> nodes_{Prefix{}};
   std::unordered_map<std::uint64_t, std::int64_t> children_;
 };
 
-using Beam = std::vector<std::pair<std::int64_t, Score>>;
+// A prefix that the next frame may keep.
+struct Candidate {
+  std::int64_t parent = -1;  // −1 for the root
+  std::int32_t label = 0;
+  Score score;
+  double total = kImpossible;
+};
 
-// Keep the best `width` prefixes. Among prefixes with equal scores, keep the older ones.
-void prune(Beam& beam, std::int64_t width) {
-  const auto better = [](const auto& a, const auto& b) {
-    const double x = a.second.total(), y = b.second.total();
-    return x > y || (x == y && a.first < b.first);
-  };
-  const auto kept = std::min(std::ssize(beam), static_cast<std::ptrdiff_t>(width));
-  std::partial_sort(beam.begin(), beam.begin() + kept, beam.end(), better);
-  beam.resize(static_cast<std::size_t>(kept));
-}
+// The candidates of a frame, in the order in which they were found.
+class Candidates {
+ public:
+  Score& score(std::int64_t parent, std::int32_t label) {
+    const auto [found, made] = places_.try_emplace(key_of(parent, label), list_.size());
+    if (made) list_.push_back({parent, label, {}, kImpossible});
+    return list_[found->second].score;
+  }
+  void clear() {
+    list_.clear();
+    places_.clear();
+  }
+
+  // Return the best `width` candidates. Among candidates with equal scores, those found first are better.
+  std::span<const Candidate> best(std::int64_t width) {
+    for (Candidate& one : list_) one.total = one.score.total();
+    const auto kept = std::min(std::ssize(list_), static_cast<std::ptrdiff_t>(width));
+    order_.resize(list_.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::partial_sort(order_.begin(), order_.begin() + kept, order_.end(),
+                      [this](std::size_t a, std::size_t b) {
+                        return list_[a].total > list_[b].total || (list_[a].total == list_[b].total && a < b);
+                      });
+    best_.clear();
+    for (std::ptrdiff_t i = 0; i < kept; ++i) best_.push_back(list_[order_[static_cast<std::size_t>(i)]]);
+    return best_;
+  }
+
+ private:
+  std::vector<Candidate> list_, best_;
+  std::vector<std::size_t> order_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+};
 
 }  // namespace
 
@@ -85,29 +121,32 @@ CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int6
   // difference.
   constexpr float kHopeless = 15.0f;
   PrefixTree tree;
-  Beam beam{{0, {0.0, kImpossible}}};
-  std::unordered_map<std::int64_t, Score> next;
+  Candidates candidates;
+  std::vector<std::pair<std::int64_t, Score>> beam{{kRoot, {0.0, kImpossible}}};  // node and score
   for (std::int64_t t = 0; t < log_p.rows(); ++t) {
     const float* row = log_p.row(t);
     const float most = *std::max_element(row, row + log_p.columns());
-    next.clear();
+    candidates.clear();
     for (const auto& [prefix, score] : beam) {
-      const std::int32_t last = prefix == 0 ? -1 : tree.node(prefix).label.label;
-      Score& same = next[prefix];
-      same.blank = log_add(same.blank, score.total() + static_cast<double>(row[blank]));
+      const Prefix& node = tree.node(prefix);
+      const std::int32_t last = prefix == kRoot ? -1 : node.label.label;
+      const double total = score.total();
+      Score& same = candidates.score(node.parent, node.label.label);
+      same.blank = log_add(same.blank, total + static_cast<double>(row[blank]));
       if (last >= 0) same.label = log_add(same.label, score.label + static_cast<double>(row[last]));
       for (std::int32_t label = 0; label < log_p.columns(); ++label) {
         if (label == blank || row[label] < most - kHopeless) continue;
-        const std::int64_t child = tree.child(prefix, label, t);
-        const double before = label == last ? score.blank : score.total();
-        Score& longer = next[child];
+        Score& longer = candidates.score(prefix, label);
+        const double before = label == last ? score.blank : total;
         longer.label = log_add(longer.label, before + static_cast<double>(row[label]));
       }
     }
-    beam.assign(next.begin(), next.end());
-    prune(beam, width);
-    for (const auto& [prefix, score] : beam)
-      if (prefix != 0 && score.label >= score.blank) tree.node(prefix).label.last = t;
+    beam.clear();
+    for (const Candidate& one : candidates.best(width)) {
+      const std::int64_t prefix = one.parent < 0 ? kRoot : tree.child(one.parent, one.label, t);
+      beam.emplace_back(prefix, one.score);
+      if (prefix != kRoot && one.score.label >= one.score.blank) tree.node(prefix).label.last = t;
+    }
   }
   return {tree.path(beam[0].first), beam[0].second.total()};
 }

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "ops/plain/ctc_loss.h"
+#include "support/resident.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
@@ -52,6 +53,16 @@ TEST(CtcSearch, AWideBeamFindsTheMostProbableLabels) {
     EXPECT_EQ(labels_of(found.labels), best_labels) << seed;
     EXPECT_NEAR(-found.log_probability, best, 1e-5) << seed;
   }
+}
+
+// Most prefixes leave the beam after one frame. This search considers about four million prefixes.
+TEST(CtcSearch, KeepsNoMemoryForPrefixesOutsideTheBeam) {
+  Tensor logits = random_logits(320, 100, 4);
+  tasks::to_log_probabilities(logits);
+  const double before = resident_mib("VmHWM");
+  const tasks::CtcHypothesis found = tasks::ctc_beam_search(logits, 0, 128);
+  EXPECT_TRUE(std::isfinite(found.log_probability));
+  EXPECT_LT(resident_mib("VmHWM") - before, 64);
 }
 
 TEST(CtcSearch, BestPathMergesRepetitionsAndKeepsFrames) {
