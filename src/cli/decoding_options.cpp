@@ -2,6 +2,7 @@
 
 #include "cli/number_checks.h"
 #include "cli/text_argument.h"
+#include "infer/folder_options.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -15,6 +16,7 @@ Json SearchFlags::settings_object() const {
     const Json parsed = Json::parse(value, nullptr, false);  // a value that is not JSON is a string
     values[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
   }
+  infer::check_setting_names(values, "--set");
   return values;
 }
 

@@ -16,7 +16,7 @@ struct SearchFlags : infer::SearchOverrides {
   std::vector<std::string> settings;  // values of the option --set: KEY=VALUE
 
   // Return `settings` as an object with the keys of generation_config.json. Throws usage for a setting
-  // without "=".
+  // without "=", or whose key has no effect.
   Json settings_object() const;
 };
 

@@ -1,11 +1,16 @@
 #include "infer/folder_options.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "infer/generation_settings.h"
+#include "infer/loaded_model.h"
+#include "infer/transformers_folder.h"
 #include "regard/error.h"
 
 namespace regard::infer {
@@ -106,8 +111,11 @@ void complete_settings(formats::ModelFolder& folder) {
   if (!folder.generation_config) folder.generation_config = generation_config_from(folder.config);
 }
 
-SearchOptions read_search_options(const formats::ModelFolder& folder) {
-  const GenerationSettings tokens(folder), settings(folder, true);
+namespace {
+
+// `asked`: see GenerationSettings.
+SearchOptions read_options(const formats::ModelFolder& folder, std::set<std::string>* asked) {
+  const GenerationSettings tokens(folder, false, asked), settings(folder, true, asked);
   SearchOptions options;
   tokens.read("bos_token_id", options.start_token);
   tokens.read("decoder_start_token_id", options.start_token);
@@ -138,6 +146,27 @@ SearchOptions read_search_options(const formats::ModelFolder& folder) {
   if (!encoder) options.max_length = std::max<std::int64_t>(0, max_length);
   settings.read("max_new_tokens", options.max_new);
   return options;
+}
+
+}  // namespace
+
+SearchOptions read_search_options(const formats::ModelFolder& folder) {
+  return read_options(folder, nullptr);
+}
+
+void check_setting_names(const Json& values, const std::string& option) {
+  std::set<std::string> known{kStopStrings, kNormalizeWhitespace, kAutomaticLength};
+  formats::ModelFolder nothing;
+  nothing.config = Json::object();
+  read_options(nothing, &known);
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [key, value] : values.items()) {
+    if (known.contains(key)) continue;
+    Error error = usage_error(option + " names a key without effect").found("\"" + key + "\"");
+    const std::string_view similar = nearest(key, names);
+    throw similar.empty() ? error.expected("a key of generation_config.json that changes the search")
+                          : error.expected("\"" + std::string(similar) + "\"");
+  }
 }
 
 SearchOptions search_options_of(const formats::ModelFolder& folder) {

@@ -1,6 +1,8 @@
 // The decoding options that a model folder stores.
 #pragma once
 
+#include <string>
+
 #include "formats/model_folder.h"
 #include "infer/search.h"
 
@@ -9,6 +11,8 @@ namespace regard::infer {
 // Name of the key for the end tokens in generation_config.json and config.json. Its value is an id or a list
 // of ids.
 constexpr const char* kEndTokens = "eos_token_id";
+// Name of the key for texts that end the output: a text or a list of texts.
+constexpr const char* kStopStrings = "stop_strings";
 
 // Read the SearchOptions of a folder from generation_config.json. Special tokens that this file lacks are
 // read from config.json. If the folder has no generation_config.json, all options are read from config.json;
@@ -22,5 +26,9 @@ void complete_settings(formats::ModelFolder& folder);
 
 // Do the same as search_options_of() for a folder that complete_settings() has processed.
 SearchOptions read_search_options(const formats::ModelFolder& folder);
+
+// Throw usage if a key of `values` is not a key of generation_config.json that has an effect. `option` is the
+// option that gives the values, for messages.
+void check_setting_names(const Json& values, const std::string& option);
 
 }  // namespace regard::infer

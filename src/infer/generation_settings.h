@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <system_error>
 
@@ -14,10 +15,13 @@ namespace regard::infer {
 // config.json is used only if there is no generation_config.json, as in transformers.
 class GenerationSettings {
  public:
-  explicit GenerationSettings(const formats::ModelFolder& folder, bool strict = false)
-      : folder_(folder), strict_(strict) {}
+  // The keys that are looked up are added to `asked`, unless it is null.
+  explicit GenerationSettings(const formats::ModelFolder& folder, bool strict = false,
+                              std::set<std::string>* asked = nullptr)
+      : folder_(folder), strict_(strict), asked_(asked) {}
 
   const Json* find(const char* key) const {
+    if (asked_ != nullptr) asked_->insert(key);
     if (in_generation_config(key)) return &folder_.generation_config->at(key);
     if (folder_.generation_config && strict_) return nullptr;
     const auto found = folder_.config.find(key);
@@ -42,6 +46,7 @@ class GenerationSettings {
 
   const formats::ModelFolder& folder_;
   bool strict_;
+  std::set<std::string>* asked_;
 };
 
 }  // namespace regard::infer

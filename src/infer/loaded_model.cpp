@@ -69,11 +69,11 @@ void check_end_tokens(const formats::ModelFolder& folder, const std::optional<Js
 
 void read_stop_strings(const formats::ModelFolder& folder, LoadedModel& loaded) {
   const GenerationSettings settings(folder, true);
-  constexpr const char* kKey = "stop_strings";
-  const Json* value = settings.find(kKey);
+  const Json* value = settings.find(kStopStrings);
   if (value == nullptr) return;
-  auto texts = value->is_string() ? std::vector<std::string>{value->get<std::string>()}
-                                  : json_as<std::vector<std::string>>(*value, kKey, settings.file(kKey));
+  auto texts = value->is_string()
+                   ? std::vector<std::string>{value->get<std::string>()}
+                   : json_as<std::vector<std::string>>(*value, kStopStrings, settings.file(kStopStrings));
   loaded.options.stop_strings = std::make_shared<StopStrings>(loaded.target, std::move(texts));
 }
 

@@ -161,6 +161,20 @@ TEST_F(Decode, SamplingHasTheFoldersValues) {
   EXPECT_NE(refused.err.find("temperature"), std::string::npos) << refused.err;
 }
 
+// A wrong name of a setting is not ignored.
+TEST_F(Decode, SettingsWithoutEffectAreRefused) {
+  for (const auto& [setting, expected] :
+       {std::pair{"num_beam=4", "\"num_beams\""}, std::pair{"nonsense=1", "generation_config.json"},
+        std::pair{"num_beam_groups=2", "found \"num_beam_groups\""}}) {
+    const testing::ProgramResult result = run({"translate", "translator", "--set", setting}, "the fox\n");
+    EXPECT_EQ(result.exit_code, 2) << setting;
+    EXPECT_NE(result.err.find(expected), std::string::npos) << result.err;
+  }
+  for (const char* setting :
+       {"stop_strings=[\"fox\"]", "eos_token_id=3", "normalize_whitespace=true", "eta_cutoff=0.1"})
+    EXPECT_EQ(run({"translate", "translator", "--set", setting}, "the fox\n").exit_code, 0) << setting;
+}
+
 TEST_F(Decode, FaultyLinesAreNamedAndThoseBeforeAnswered) {
   const auto bad = run({"translate", "translator"}, "the dog\n\xff\xfe\nthe fox\n");
   EXPECT_EQ(bad.exit_code, 3);
