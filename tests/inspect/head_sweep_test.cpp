@@ -19,6 +19,7 @@
 #include "inspect/head_flip.h"
 #include "inspect/linear_probe.h"
 #include "inspect/patching.h"
+#include "inspect/residual_reader.h"
 #include "inspect/sweep_state.h"
 #include "models/weights.h"
 #include "ops/parameter.h"
@@ -292,6 +293,11 @@ TEST(HeadFlip, LogitsThatAreNotFiniteAreAnError) {
   std::vector<inspect::LabeledInput> labelled = inputs;
   labelled[0].label = "b";
   EXPECT_REGARD_ERROR(inspect::probe_layers(*model, pool, labelled, 1), ErrorKind::numeric, "not finite");
+  inspect::StudyExample example;
+  example.input = input, example.labels = {9, 7, kIgnoredLabel};
+  EXPECT_REGARD_ERROR(inspect::logit_lens(*model, pool, example), ErrorKind::numeric, "not finite");
+  EXPECT_REGARD_ERROR(inspect::direct_attribution(*model, pool, example, answer), ErrorKind::numeric,
+                      "not finite");
 }
 
 TEST(HeadFlip, AnErrorInAStateFileIsAtItsByte) {
