@@ -90,7 +90,7 @@ class Flipping {
  private:
   bool keep_if_flipped(HeadFlip& flip, const std::vector<Head>& heads) {
     const double difference = without(heads);
-    if (difference > 0) return false;
+    if (!(difference <= 0)) return false;  // NaN does not flip the answer
     flip.needed = heads, flip.difference = difference;
     return true;
   }

@@ -121,23 +121,28 @@ std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options) {
   std::map<Head, InductionScore> scores;
   const double sequences = static_cast<double>(options.sequences);
-  for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
-    if (options.between) options.between();
-    Capture capture{Selection()};
-    EditedPass probe(options.edits, &capture);
-    run_with_probe(model, pool, {}, ids, &probe);
-    const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
-    for (const Map& map : maps_of(capture, false)) {
-      InductionScore& score = scores[map.head];
-      score.head = map.head;
-      for (std::int64_t query = second; query < tokens; ++query) {
-        const double share = sequences * static_cast<double>(options.length);
-        score.induction += static_cast<double>(map.at(query, query - options.length + 1)) / share;
-        score.duplicate += static_cast<double>(map.at(query, query - options.length)) / share;
-      }
-      for (std::int64_t query = 1; query < tokens; ++query)
-        score.previous +=
-            static_cast<double>(map.at(query, query - 1)) / (sequences * static_cast<double>(tokens - 1));
+  const auto add = [&](const Map& map) {
+    InductionScore& score = scores[map.head];
+    score.head = map.head;
+    const double share = sequences * static_cast<double>(options.length);
+    for (std::int64_t query = map.rows - options.length; query < map.rows; ++query) {
+      score.induction += static_cast<double>(map.at(query, query - options.length + 1)) / share;
+      score.duplicate += static_cast<double>(map.at(query, query - options.length)) / share;
+    }
+    for (std::int64_t query = 1; query < map.rows; ++query)
+      score.previous +=
+          static_cast<double>(map.at(query, query - 1)) / (sequences * static_cast<double>(map.rows - 1));
+  };
+  const std::vector<std::vector<std::int32_t>> all_ids = repeated_sequences(model, options);
+  const ModelPoints points = ModelPoints::of(model, pool);
+  for (const std::vector<std::int32_t>& ids : all_ids) {
+    PassInput input;
+    input.target = ids;
+    for (const Selection& part : weight_parts(model, points, input)) {
+      if (options.between) options.between();
+      Capture capture(part);
+      run_pass(model, pool, input, options.edits, capture);
+      for (const Map& map : maps_of(capture, false)) add(map);
     }
   }
   std::vector<InductionScore> all;

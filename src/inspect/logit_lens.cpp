@@ -56,6 +56,11 @@ Tensor residuals(const PointCapture& pass, std::int64_t layers, std::int64_t fir
 // Set the other members of `cell`, whose layer and position are set, from its logits [count].
 LensCell lens_cell(LensCell cell, const float* row, std::int64_t count, const StudyExample& example) {
   const Softmax softmax(row, count);
+  if (!std::isfinite(softmax.sum))
+    throw Error(ErrorKind::numeric, "the logits of a layer are not finite")
+        .found(cell.layer < 0 ? fmt::format("embedding, position {}", cell.position)
+                              : fmt::format("layer {}, position {}", cell.layer, cell.position))
+        .remedy("Check the weights for values that are not finite");
   const auto at = static_cast<std::size_t>(cell.position);
   cell.best = static_cast<std::int32_t>(std::max_element(row, row + count) - row);
   cell.probability = softmax.of(row[cell.best]);
@@ -71,9 +76,11 @@ LensCell lens_cell(LensCell cell, const float* row, std::int64_t count, const St
 // the whole model.
 void require_close(const float* logits, const float* read, std::int64_t count) {
   float largest = 1.0f;
-  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(logits[i]));
   for (std::int64_t i = 0; i < count; ++i)
-    if (std::abs(logits[i] - read[i]) > 1e-3f * largest) no_lens();
+    if (std::isfinite(logits[i])) largest = std::max(largest, std::abs(logits[i]));
+  // the logits of a token that the model never predicts are −∞
+  for (std::int64_t i = 0; i < count; ++i)
+    if (logits[i] != read[i] && !(std::abs(logits[i] - read[i]) <= 1e-3f * largest)) no_lens();
 }
 
 }  // namespace
@@ -99,9 +106,9 @@ std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyEx
     const Tensor logits = logits_of(model, pool, layers, residuals(pass, layers, first, end));
     for (std::int64_t t = first; t < end; ++t) {
       const std::int64_t row = (t - first) * (layers + 1);
-      require_close(whole.row(t), logits.row(row + layers), logits.columns());
       for (std::int64_t layer = -1; layer < layers; ++layer)
         cells.push_back(lens_cell({layer, t}, logits.row(row + layer + 1), logits.columns(), example));
+      require_close(whole.row(t), logits.row(row + layers), logits.columns());
     }
   }
   return cells;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "inspect/answer_pass.h"
 #include "inspect/residual_pass.h"
 #include "regard/error.h"
 #include "tensor/arena.h"
@@ -209,6 +210,18 @@ std::map<Head, std::vector<float>> head_outputs(Network& model, ThreadPool& pool
   return outputs;
 }
 
+void require_in_range(const AnswerDifference& measured, std::int64_t tokens, std::int64_t vocabulary) {
+  if (measured.position < 0 || measured.position >= tokens)
+    throw usage_error("the position is out of range")
+        .found(std::to_string(measured.position))
+        .expected(fmt::format("a position from 0 to {}", tokens - 1));
+  for (const std::int32_t id : {measured.answer, std::max(measured.instead, 0)})
+    if (id < 0 || id >= vocabulary)
+      throw usage_error("the token id is out of range")
+          .found(std::to_string(id))
+          .expected(fmt::format("an id from 0 to {}", vocabulary - 1));
+}
+
 }  // namespace
 
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
@@ -216,21 +229,17 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   const auto [position, answer, instead] = measured;
   require_next_token(model);
   require_unchanged(edits, "decoder.output", "a direct attribution");
-  const std::int64_t tokens = std::ssize(example.input.target);
-  if (position < 0 || position >= tokens)
-    throw usage_error("the position is out of range")
-        .found(std::to_string(position))
-        .expected(fmt::format("a position from 0 to {}", tokens - 1));
-  for (const std::int32_t id : {answer, std::max(instead, 0)})
-    if (id < 0 || id >= model.vocabulary())
-      throw usage_error("the token id is out of range")
-          .found(std::to_string(id))
-          .expected(fmt::format("an id from 0 to {}", model.vocabulary() - 1));
+  require_in_range(measured, std::ssize(example.input.target), model.vocabulary());
   const ModelPoints points = ModelPoints::of(model, pool);
   const std::int64_t layers = branched_layers(points);
   PointCapture pass;
   for (const auto& [point, features] : points.features) pass.want(point);
   const Tensor model_logits = run_pass(model, pool, example.input, edits, pass);
+  const auto difference = [answer, instead](const float* row) {
+    return static_cast<double>(row[answer]) - (instead < 0 ? 0.0 : static_cast<double>(row[instead]));
+  };
+  const double whole = difference(model_logits.row(position));
+  require_finite(whole);
   const auto heads = head_outputs(model, pool, points, pass, position);
   Components components;
   const Tensor& residual = pass.at(fmt::format("decoder.{}.residual", layers - 1));
@@ -258,11 +267,8 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   Tape tape(pool, arena);
   tape.begin({});
   const Tensor logits = model.logits(tape, tape.constant(inputs))->value;
-  const auto difference = [&](const float* row) {
-    return static_cast<double>(row[answer]) - (instead < 0 ? 0.0 : static_cast<double>(row[instead]));
-  };
   DirectAttribution out;
-  out.difference = out.rest = difference(model_logits.row(position));
+  out.difference = out.rest = whole;
   for (std::size_t r = 0; r < components.names.size(); ++r) {
     DirectShare share = components.names[r];
     share.share = difference(logits.row(static_cast<std::int64_t>(r) + 1)) - difference(logits.row(0));

@@ -30,7 +30,8 @@ struct LensCell {
 };
 // Return the cells of the logit lens for one example, ordered by position, then by layer. `edits` are
 // interventions of the pass; may be null. Throws usage if the model does not predict the next token, if its
-// logits depend on more than the last residual, or if an intervention changes decoder.output.
+// logits depend on more than the last residual, or if an intervention changes decoder.output. Throws numeric
+// if logits are not finite.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example,
                                  const EditedPass* edits = nullptr);
 
@@ -53,7 +54,7 @@ struct DirectAttribution {
 // intervention changes the output of an attention layer, this layer is one component and is not divided into
 // heads. Throws usage if the position or a token does not exist, if the model does not predict the next
 // token, if the residual is not the sum of its branches (post-norm), or if an intervention changes the
-// decoder's residual or output.
+// decoder's residual or output. Throws numeric if the difference is not finite.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      const AnswerDifference& answer, const EditedPass* edits = nullptr);
 

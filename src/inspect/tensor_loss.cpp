@@ -81,14 +81,21 @@ void require_shape(const Tensor& labels, const Shape& shape) {
     throw input_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
 }
 
-// Return true if f32 labels are regression targets (transformers' problem_type "regression") rather than
-// class indicators ("multi_label_classification"). Without problem_type, they are regression targets if the
-// model has one label.
-bool regresses(const Network& model) {
+// Return the problem type of a classifier, as in transformers: the config's problem_type or, without it,
+// "regression" for one label, else the type for which labels of this dtype are meant.
+std::string problem_type(const Network& model, DType labels) {
   const Json config = model.config();
-  const auto type = config.find("problem_type");
-  if (type == config.end() || type->is_null()) return model.labels() == 1;
-  return *type == "regression";
+  if (const auto type = config.find("problem_type"); type != config.end() && type->is_string())
+    return type->get<std::string>();
+  if (model.labels() == 1) return "regression";
+  return labels == DType::f32 ? "multi_label_classification" : "single_label_classification";
+}
+
+void require_dtype(const Tensor& labels, DType dtype, const std::string& problem) {
+  if (labels.dtype() != dtype)
+    throw input_error("\"labels\" has a wrong dtype")
+        .found(name_of(labels.dtype()))
+        .expected(std::string(name_of(dtype)) + " for the problem type " + problem);
 }
 
 // Return the mean of (logit − label)².
@@ -182,6 +189,16 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
   return total;
 }
 
+Var sequence_loss(Tape& tape, const Network& model, Var logits, const Tensor& labels, std::int64_t batch) {
+  const std::string problem = problem_type(model, labels.dtype());
+  const bool regression = problem == "regression";
+  const bool numbers = regression || problem == "multi_label_classification";
+  require_dtype(labels, numbers ? DType::f32 : DType::i64, problem);
+  if (numbers)
+    return regression ? squared_loss(tape, logits, labels) : several_classes_loss(tape, logits, labels);
+  return mean_cross_entropy(tape, logits, classes(per_sequence(labels, "labels", batch), model.labels()));
+}
+
 }  // namespace
 
 Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<std::string, Var>& values,
@@ -195,12 +212,7 @@ Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<
                     side),
           span_loss(tape, values.at("end_logits"), input(inputs, "end_positions"), "end_positions", side));
     case Output::sequence_classes:
-      if (const Tensor& labels = input(inputs, "labels"); labels.dtype() == DType::f32)
-        return regresses(model) ? squared_loss(tape, values.at("logits"), labels)
-                                : several_classes_loss(tape, values.at("logits"), labels);
-      return mean_cross_entropy(
-          tape, values.at("logits"),
-          classes(per_sequence(input(inputs, "labels"), "labels", side.sequences()), model.labels()));
+      return sequence_loss(tape, model, values.at("logits"), input(inputs, "labels"), side.sequences());
     case Output::token_flags:
       return flags_loss(tape, values.at("logits"), inputs, side);
     case Output::ctc:

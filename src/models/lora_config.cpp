@@ -106,6 +106,7 @@ bool LoraConfig::saves(const std::string& module) const {
 
 bool LoraConfig::adapts(const std::string& module, bool is_output) const {
   if (names(exclude, module) || saves(module)) return false;
+  if (!exclude_pattern.empty() && matches_whole(module, exclude_pattern)) return false;
   if (!target_pattern.empty()) return matches_whole(module, target_pattern);
   if (targets == std::vector<std::string>{kAllLinear}) {
     if (is_output) return false;
@@ -150,6 +151,7 @@ void LoraConfig::check(const std::string& file) const {
   for (const auto& [pattern, value] : alpha_pattern) compiled("(.*\\.)?(" + pattern + ")", file);
   for (const std::string& pattern : layers_pattern) compiled("(?:" + pattern + ")", file);
   if (!target_pattern.empty()) compiled(target_pattern, file);
+  if (!exclude_pattern.empty()) compiled(exclude_pattern, file);
   if (bias != "none" && bias != "all" && bias != "lora_only")
     throw wrong(file, "an adapter's \"bias\" has an unknown value")
         .found("\"" + bias + "\"")
@@ -175,7 +177,9 @@ LoraConfig LoraConfig::from_json(const Json& json, const std::string& file) {
   else
     config.targets = list_of<std::string>(json, "target_modules", file);
   if (const auto exclude = optional_value<Json>(json, "exclude_modules", file);
-      exclude && exclude->is_array())
+      exclude && exclude->is_string())
+    config.exclude_pattern = exclude->get<std::string>();
+  else
     config.exclude = list_of<std::string>(json, "exclude_modules", file);
   config.rank_pattern = patterns_of<std::int64_t>(json, "rank_pattern", file);
   config.alpha_pattern = patterns_of<double>(json, "alpha_pattern", file);
@@ -194,7 +198,7 @@ Json LoraConfig::to_json(bool transposed, const std::string& task_type) const {
   json["auto_mapping"] = nullptr;
   json["base_model_name_or_path"] = base_model.empty() ? Json(nullptr) : Json(base_model);
   json["bias"] = bias;
-  json["exclude_modules"] = or_null(exclude);
+  json["exclude_modules"] = exclude_pattern.empty() ? or_null(exclude) : Json(exclude_pattern);
   json["fan_in_fan_out"] = transposed;
   json["inference_mode"] = true;
   json["init_lora_weights"] = true;

@@ -18,8 +18,9 @@ struct LoraConfig {
   // Modules to adapt, by full name or by the last part of the name ("q_proj"). "all-linear" means every
   // linear layer except the output layer.
   std::vector<std::string> targets;
-  std::string target_pattern;  // regular expression for complete module names; replaces `targets`
-  std::vector<std::string> exclude;
+  std::string target_pattern;        // regular expression for complete module names; replaces `targets`
+  std::vector<std::string> exclude;  // modules that are not adapted, named as in `targets`
+  std::string exclude_pattern;       // regular expression for complete names of modules that are not adapted
   // Rank and alpha of individual modules. Key: a regular expression for the end of the name.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;

@@ -18,28 +18,29 @@ constexpr std::size_t kLargeSegment = std::size_t{4} << 20;
 
 void PagePool::grow(std::int64_t pages) {
   const std::int64_t stride = (floats_ + kFloatsInLine - 1) / kFloatsInLine * kFloatsInLine;
-  const std::int64_t first = size();
-  if (pages <= first) return;
+  if (pages <= size()) return;
   pages_.reserve(static_cast<std::size_t>(pages)), users_.reserve(static_cast<std::size_t>(pages));
+  free_.reserve(static_cast<std::size_t>(pages));
   while (size() < pages) {
     const std::int64_t count = std::min(pages - size(), std::max<std::int64_t>(1, kSegmentFloats / stride));
     // Allocate one more cache line, for the alignment of the first page.
     const auto floats = static_cast<std::size_t>(count * stride + kFloatsInLine);
-    segments_.emplace_back(static_cast<float*>(std::calloc(floats, sizeof(float))), std::free);
-    void* memory = segments_.back().get();
+    void* memory = std::calloc(floats, sizeof(float));
     if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
+    segments_.emplace_back(static_cast<float*>(memory), std::free);
     std::size_t space = floats * sizeof(float);
     // Attention reads one row of each head per key, and these rows are far apart, so with small pages each
     // key needs its own TLB entry. Memory that is never written uses no physical pages.
     if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
-    for (std::int64_t i = 0; i < count; ++i) pages_.push_back(begin + i * stride);
+    // The pages become free at once, so they are not lost if the next segment cannot be allocated.
+    free_.insert(free_.begin(), static_cast<std::size_t>(count), 0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      free_[static_cast<std::size_t>(count - 1 - i)] = static_cast<std::int32_t>(size());
+      pages_.push_back(begin + i * stride);
+    }
+    users_.resize(pages_.size());
   }
-  users_.resize(pages_.size());
-  free_.reserve(pages_.size());
-  std::vector<std::int32_t> more;
-  for (std::int64_t page = size() - 1; page >= first; --page) more.push_back(static_cast<std::int32_t>(page));
-  free_.insert(free_.begin(), more.begin(), more.end());
 }
 
 void PagePool::make_resident() {

@@ -287,6 +287,12 @@ TEST_F(BadAdapter, PatternsMustBeRegularExpressions) {
   config_["alpha_pattern"] = {{"(", 2}};
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "regular expression");
 }
+TEST_F(BadAdapter, ExcludedModulesMustBeNames) {
+  config_["exclude_modules"] = "(";
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "regular expression");
+  config_["exclude_modules"] = 3;
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "exclude_modules");
+}
 TEST_F(BadAdapter, TensorsMustFit) {
   tensors_[0].tensor = Tensor::zeros({4, 31});
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "does not fit the model");
@@ -315,6 +321,19 @@ TEST(LoraTargets, SavedModulesAreNamedByTheirEndings) {
     EXPECT_TRUE(config.saves(module)) << module;
   for (const char* module : {"classifiers", "normal.weight", "model.layers.0.norm1"})
     EXPECT_FALSE(config.saves(module)) << module;
+}
+
+// In PEFT, a string in "exclude_modules" is a regular expression for the complete name (re.fullmatch).
+TEST(LoraTargets, ExcludedModulesMayBeARegularExpression) {
+  Json json = read_json(testing::golden("lora/gpt2/adapter/adapter_config.json").string());
+  json["target_modules"] = {"c_attn", "c_proj"};
+  json["exclude_modules"] = ".*\\.h\\.0\\..*";
+  const LoraConfig config = LoraConfig::from_json(json, "adapter_config.json");
+  EXPECT_FALSE(config.adapts("transformer.h.0.attn.c_attn"));
+  EXPECT_TRUE(config.adapts("transformer.h.1.attn.c_attn"));
+  EXPECT_EQ(config.to_json(true, "")["exclude_modules"], json["exclude_modules"]);
+  json["exclude_modules"] = "c_attn";
+  EXPECT_TRUE(LoraConfig::from_json(json, "adapter_config.json").adapts("transformer.h.0.attn.c_attn"));
 }
 
 TEST(LoraTargets, UnknownTargetsNameOneThatExists) {

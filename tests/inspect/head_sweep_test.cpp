@@ -19,6 +19,7 @@
 #include "inspect/head_flip.h"
 #include "inspect/linear_probe.h"
 #include "inspect/patching.h"
+#include "inspect/residual_reader.h"
 #include "inspect/sweep_state.h"
 #include "models/weights.h"
 #include "ops/parameter.h"
@@ -273,6 +274,43 @@ TEST(HeadFlip, RemovesHeadsAgainAfterAnExchange) {
   EXPECT_EQ(found.difference, -0.5);
 }
 
+// The greedy steps are stored. The difference of every other set is NaN, which does not flip the answer.
+TEST(HeadFlip, ADifferenceThatIsNotANumberDoesNotFlip) {
+  ThreadPool pool(1);
+  const auto model = testing::tiny_model("gpt");
+  const std::vector<Head> all = inspect::ModelPoints::of(*model, pool).all_heads();
+  inspect::PassInput input;
+  input.target = {5, 9, 7};
+  inspect::AnswerDifference answer{2, 1, 3};
+  if (inspect::answer_difference(*model, pool, input, answer, nullptr) < 0)
+    std::swap(answer.answer, answer.instead);
+  const TemporaryFolder folder;
+  const auto state = folder / "state";
+  inspect::flip_answer(*model, pool, input, answer, {.most = 0, .state = state});  // writes the first line
+  std::ofstream file(state, std::ios::app);
+  std::vector<Head> off;
+  for (std::size_t step = 0; step < 3; ++step) {
+    off.emplace_back();
+    for (std::size_t head = step; head < all.size(); ++head) {
+      off.back() = all[head];
+      const double difference = head > step ? 1.0 : step == 2 ? -1.0 : 0.5;
+      file << Json{{"heads off", inspect::text_of(off)}, {"difference", difference}}.dump() << '\n';
+    }
+    off.back() = all[step];
+  }
+  file.close();
+  const auto spoil = [&model](double) {
+    for (Parameter* parameter : model->parameters())
+      if (parameter->value().shape().rank() == 1) parameter->value().f32()[0] = std::nanf("");
+    return true;
+  };
+  const inspect::HeadFlip found =
+      inspect::flip_answer(*model, pool, input, answer, {.most = 3, .state = state, .progress = spoil});
+  EXPECT_TRUE(found.flipped);
+  EXPECT_EQ(found.needed, off);
+  EXPECT_EQ(found.difference, -1.0);
+}
+
 // Logits that are not finite cannot be compared, so a study of them is refused.
 TEST(HeadFlip, LogitsThatAreNotFiniteAreAnError) {
   ThreadPool pool(1);
@@ -292,6 +330,11 @@ TEST(HeadFlip, LogitsThatAreNotFiniteAreAnError) {
   std::vector<inspect::LabeledInput> labelled = inputs;
   labelled[0].label = "b";
   EXPECT_REGARD_ERROR(inspect::probe_layers(*model, pool, labelled, 1), ErrorKind::numeric, "not finite");
+  inspect::StudyExample example;
+  example.input = input, example.labels = {9, 7, kIgnoredLabel};
+  EXPECT_REGARD_ERROR(inspect::logit_lens(*model, pool, example), ErrorKind::numeric, "not finite");
+  EXPECT_REGARD_ERROR(inspect::direct_attribution(*model, pool, example, answer), ErrorKind::numeric,
+                      "not finite");
 }
 
 TEST(HeadFlip, AnErrorInAStateFileIsAtItsByte) {

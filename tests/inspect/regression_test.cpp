@@ -10,6 +10,7 @@
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/throws.h"
 
 namespace regard::testing {
 namespace {
@@ -74,6 +75,24 @@ TEST(Regression, LossAndGradientsAreThoseOfTransformers) {
     }
     inputs["labels"] = Tensor::zeros({batch, 7});
     EXPECT_THROW(inspect::run_tensors(*model, pool, inputs, {}), Error);
+  }
+}
+
+// Integers are not regression targets: with one label, their cross-entropy would be 0.
+TEST(Regression, LabelsHaveTheDtypeOfTheProblem) {
+  const testing::Golden golden("hf-more", "bert-multilabel");
+  ThreadPool pool(1);
+  for (const bool single : {true, false}) {
+    const testing::TemporaryFolder folder;
+    const auto model = load_model(formats::ModelFolder::open(changed_folder(folder.path(), single)));
+    inspect::TensorMap inputs;
+    for (const char* name : {"input_ids", "attention_mask", "token_type_ids"})
+      inputs[name] = golden.tensor(name);
+    Tensor classes = Tensor::empty({inputs["input_ids"].shape()[0]}, DType::i64);
+    std::fill_n(classes.i64(), classes.elements(), 0);
+    inputs["labels"] = classes;
+    EXPECT_REGARD_ERROR(inspect::run_tensors(*model, pool, inputs, {}), ErrorKind::invalid_input,
+                        "expected f32 for the problem type regression");
   }
 }
 

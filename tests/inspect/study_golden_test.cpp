@@ -8,6 +8,7 @@
 
 #include "formats/safetensors.h"
 #include "inspect/gradients.h"
+#include "inspect/head_kinds.h"
 #include "inspect/head_sweep.h"
 #include "inspect/patching.h"
 #include "inspect/residual_reader.h"
@@ -214,6 +215,20 @@ TEST(ResidualReader, NeedsLittleMoreMemoryThanOnePass) {
   EXPECT_EQ(std::ranges::count_if(found.shares, [](const auto& one) { return one.head.has_value(); }),
             config.layers * config.heads);
   EXPECT_LT(resident_mib("VmHWM") - before, 80);
+}
+
+// The attention weights of a few layers at a time are in memory.
+TEST(InductionScores, NeedTheMemoryOfAFewLayers) {
+  TransformerConfig config = tiny_config("gpt");
+  config.layers = 12, config.heads = 4, config.max_positions = 2048;
+  const std::unique_ptr<Network> model = make_transformer(config);
+  initialise(*model, 1);
+  ThreadPool pool(2);
+  inspect::InductionOptions options;
+  options.length = 1023, options.sequences = 1;
+  const double before = resident_mib("VmHWM");
+  EXPECT_EQ(std::ssize(inspect::induction_scores(*model, pool, options)), config.layers * config.heads);
+  EXPECT_LT(resident_mib("VmHWM") - before, 500) << "all weights need 767 MiB";
 }
 
 TEST(Captum, GradientsOfTheEmbeddingAreTheSame) {

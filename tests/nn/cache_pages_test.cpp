@@ -1,12 +1,15 @@
 // Pages of the key/value cache: sequences with a shared prefix, windows that free pages, and a cache without
 // free pages.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "cache_decoder.h"
+#include "nn/page_pool.h"
 #include "regard/error.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
@@ -154,6 +157,37 @@ TEST(CachePages, TheirMemoryIsKnownBefore) {
   EXPECT_EQ(pages_for(0), 0);
   EXPECT_EQ(pages_for(32), 1);
   EXPECT_EQ(pages_for(33), 2);
+}
+
+// Return the bytes of address space that the process uses.
+std::size_t used_address_space() {
+  const std::string pages = read_file("/proc/self/statm");
+  return static_cast<std::size_t>(std::stoll(pages)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The first segments of a pool that cannot grow further are usable.
+TEST(PagePool, PagesOfAFailedGrowthAreFree) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve address space";
+#endif
+  nn::PagePool pool(std::int64_t{1} << 20);  // pages of 4 MiB in segments of 64 MiB
+  pool.grow(1);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = used_address_space() + (std::size_t{200} << 20);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &few), 0);
+  EXPECT_THROW(pool.grow(200), Error);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_GT(pool.size(), 1);
+  EXPECT_EQ(pool.free(), pool.size());
+  pool.grow(100);
+  EXPECT_EQ(pool.size(), 100);
+  EXPECT_EQ(pool.free(), 100);
+  for (std::int32_t page = 0; page < 100; ++page) {
+    EXPECT_EQ(pool.take(), page);
+    EXPECT_EQ(pool.users(page), 1);
+  }
 }
 
 }  // namespace
