@@ -24,6 +24,10 @@ TEST(Demo, TrainsOnceAndThenOnlyTranslates) {
   const auto log = testing::file_content(folder / "runs/demo/log.jsonl");
 
   EXPECT_GE(json["held_out"]["articles"]["of"], 30);
+  std::size_t scored = 0;
+  for (const char* kind : {"idiom", "literal", "other"})
+    scored += json["held_out"][kind]["of"].get<std::size_t>();
+  EXPECT_EQ(scored, testing::lines_of(testing::file_content(folder / "runs/demo.data/held-out.en")).size());
 
   const auto named = run_program({"translate", "runs/demo", "--json", "--max-new", "4"}, folder.path(),
                                  "The exam was easy.\nThe zebra was easy, Zebra!\nTHE Exam was easy 😎.\n");

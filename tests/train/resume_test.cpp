@@ -235,6 +235,17 @@ TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   EXPECT_EQ(weights("run", "checkpoints/42"), weights("long", "checkpoints/42"));
 }
 
+// An average of one checkpoint is none: the validated checkpoints are not kept for it.
+TEST_F(Resume, AnAverageOfOneKeepsNoCheckpoints) {
+  ASSERT_EQ(train({"--set", "training.average_last=1", "--set", "output.keep=1", "--set",
+                   "validation.every_steps=4", "--set", "training.max_steps=20"})
+                .exit_code,
+            0);
+  const auto kept =
+      std::distance(fs::directory_iterator(folder / "run/checkpoints"), fs::directory_iterator());
+  EXPECT_LE(kept, 2);  // the latest and the best
+}
+
 TEST_F(Resume, HangupSavesAsTerminationDoes) {
   const Arguments endless{
       "--set", "training.max_steps=100000000", "--set", "validation.every_steps=0",
