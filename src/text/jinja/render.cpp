@@ -228,6 +228,14 @@ class Renderer {
     return Flow::on;
   }
 
+  // Execute a body whose assignments are not visible after it.
+  Flow execute_apart(const Body& body, std::string& out) {
+    scopes_.emplace_back();
+    const Flow flow = execute(body, out);
+    scopes_.pop_back();
+    return flow;
+  }
+
   Flow execute_one(const Statement& statement, std::string& out) {
     switch (statement.kind) {
       case Statement::Kind::text:
@@ -241,7 +249,7 @@ class Renderer {
         return Flow::on;
       case Statement::Kind::assign_body: {
         std::string written;
-        execute(statement.body, written);
+        execute_apart(statement.body, written);
         assign(statement, Value(std::move(written)));
         return Flow::on;
       }
@@ -258,7 +266,7 @@ class Renderer {
             Function([this, &statement](const Arguments& given) { return call_macro(statement, given); }));
         return Flow::on;
       case Statement::Kind::group:
-        return execute(statement.body, out);
+        return execute_apart(statement.body, out);
     }
     return Flow::on;
   }
@@ -297,7 +305,7 @@ class Renderer {
       }
       items = std::move(kept);
     }
-    if (items.empty()) return execute(statement.otherwise, out);
+    if (items.empty()) return execute_apart(statement.otherwise, out);
     for (std::size_t i = 0; i < items.size(); ++i) {
       scopes_.emplace_back();
       set(scopes_.back(), "loop", loop_variable(items, i));
@@ -332,18 +340,25 @@ class Renderer {
                   "chat template: the macro \"" + macro.text + "\" is called with too many arguments")
           .found(std::to_string(given.positional.size()) + " arguments")
           .expected("at most " + std::to_string(macro.names.size()) + " arguments");
-    Dict arguments;
-    const std::size_t required = macro.names.size() - macro.defaults.size();
-    for (std::size_t i = 0; i < macro.names.size(); ++i) {
-      const Value* value = given.find(i, macro.names[i]);
-      arguments.emplace_back(macro.names[i], value != nullptr ? *value
-                                             : i >= required  ? evaluate(*macro.defaults[i - required])
-                                                              : Value(Value::Undefined{macro.names[i]}));
-    }
+    for (const auto& [name, value] : given.named)
+      if (const auto place = std::find(macro.names.begin(), macro.names.end(), name);
+          place == macro.names.end() || std::size_t(place - macro.names.begin()) < given.positional.size())
+        throw Error(ErrorKind::bad_file, "chat template: wrong argument of the macro \"" + macro.text + "\"")
+            .found(name)
+            .expected("a name of the macro's arguments that has no value yet");
     std::vector<Dict> outside(std::make_move_iterator(scopes_.begin() + 1),
                               std::make_move_iterator(scopes_.end()));
     scopes_.resize(1);
-    scopes_.push_back(std::move(arguments));
+    scopes_.emplace_back();
+    const std::size_t required = macro.names.size() - macro.defaults.size();
+    for (std::size_t i = 0; i < macro.names.size(); ++i) {
+      const Value* value = given.find(i, macro.names[i]);
+      // A default value can contain the arguments before it.
+      Value argument = value != nullptr ? *value
+                       : i >= required  ? evaluate(*macro.defaults[i - required])
+                                        : Value(Value::Undefined{macro.names[i]});
+      scopes_.back().emplace_back(macro.names[i], std::move(argument));
+    }
     std::string out;
     execute(macro.body, out);
     scopes_.resize(1);

@@ -58,6 +58,15 @@ STATEMENTS = [
     "{{ l | map('foo') | list }}", "{{ l.foo() }}", "{{ l[0].x.y }}", "{{ missing.x }}", "{{ 1 + 'a' }}", "{{ 'a' + 1 }}", "{{ [] < 1 }}", "{{ 1 // 0 }}", "{{ n() }}",
     "{{ t.split('') }}", "{% for a, b in [[1, 2, 3]] %}{% endfor %}", "{{ nothing | length }}", "{{ 'a' in 3 }}", "{{ [3, 'a'] | sort }}", "{{ l.index(9) }}",
     "{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}", "{% set n.x = 1 %}", "{{ l[::0] }}", "{{ 'a' | abs }}", "{{ range(1, 2, 0) | list }}",
+    "{% set x %}{% set y = 1 %}{{ y }}{% endset %}[{{ x }}{{ y }}]",
+    "{% set y = 0 %}{% set x %}{% set y = 1 %}{{ y }}{% endset %}[{{ x }}{{ y }}]",
+    "{% set y = 0 %}{% generation %}{% set y = 1 %}{{ y }}{% endgeneration %}[{{ y }}]",
+    "{% for i in [] %}{% else %}{% set y = 1 %}{{ y }}{% endfor %}[{{ y }}]",
+    "{% set s = namespace(a=0) %}{% generation %}{% set s.a = 1 %}{% endgeneration %}{{ s.a }}",
+    "{% macro f(a, b=a) %}{{ a }}{{ b }}{% endmacro %}{{ f(1) }}{{ f(1, 2) }}",
+    "{% macro f(b=i) %}{{ b }}{% endmacro %}{% for i in [5] %}[{{ f() }}]{% endfor %}",
+    "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, b=2) }}",
+    "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, a=2) }}",
 ]
 
 here = pathlib.Path(__file__).parent
