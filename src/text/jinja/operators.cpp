@@ -13,6 +13,20 @@ std::string joined(const std::string& a, const std::string& b) {
   return a + b;
 }
 
+// Return x % y and x // y as Python computes them: the remainder is exact and has the sign of y.
+double remainder_of(double x, double y) {
+  const double rest = std::fmod(x, y);
+  if (rest == 0.0) return std::copysign(0.0, y);
+  return (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+double floor_quotient(double x, double y) {
+  const double quotient = (x - remainder_of(x, y)) / y;
+  if (quotient == 0.0) return std::copysign(0.0, x / y);
+  const double down = std::floor(quotient);
+  return quotient - down > 0.5 ? down + 1.0 : down;
+}
+
 }  // namespace
 
 Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
@@ -44,7 +58,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     if (sign == "-") return x - y;
     if (sign == "*") return x * y;
     if (sign == "/") return x / y;
-    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
+    return sign == "//" ? floor_quotient(x, y) : remainder_of(x, y);
   }
   const std::int64_t x = a.integer(), y = b.integer();
   std::int64_t result = 0;

@@ -96,7 +96,7 @@ class Renderer {
       case Kind::negated:
         return !part(node, 0).truth();
       case Kind::minus:
-        return arithmetic("-", std::int64_t{0}, part(node, 0));
+        return arithmetic("*", std::int64_t{-1}, part(node, 0));
       case Kind::sign:
         return evaluate_sign(node);
       case Kind::comparison:
