@@ -85,6 +85,9 @@ STATEMENTS = [
     "{{ '\\033[0m' | tojson }}",
     "{{ '\\1\\12\\0007' | tojson }}",
     "{{ '\\8\\18' | tojson }}",
+    "{% set q = 1, %}{{ q | list }}",
+    "{% for i in (1,) %}{{ i }}{% endfor %}",
+    "{% set a, b = (1, 2,) %}{{ b }}",
 ]
 
 here = pathlib.Path(__file__).parent
