@@ -88,4 +88,31 @@ bool compare(const std::string& sign, const Value& a, const Value& b) {
   return sign == "<=" ? at_most(a, b) : at_most(b, a);
 }
 
+Value range(const Arguments& arguments) {
+  std::int64_t bounds[3] = {0, 0, 1};
+  const auto& given = arguments.positional;
+  if (given.empty() || given.size() > 3)
+    throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
+        .found(std::to_string(given.size()) + " arguments")
+        .expected("1 to 3 numbers");
+  for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
+  const auto [begin, end, step] = bounds;
+  if (step == 0)
+    throw Error(ErrorKind::bad_file, "chat template: the step of range() is 0")
+        .expected("a step other than 0");
+  List numbers;
+  if (step > 0 ? begin >= end : begin <= end) return numbers;
+  // The distance from `begin` to `end` is unsigned, because it can exceed the range of std::int64_t.
+  const auto distance =
+      static_cast<std::uint64_t>(step > 0 ? end : begin) - static_cast<std::uint64_t>(step > 0 ? begin : end);
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+  const std::uint64_t count = (distance - 1) / stride + 1;
+  charge_product(sizeof(Value), count);
+  for (std::uint64_t i = 0; i < count; ++i)
+    numbers.emplace_back(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + i * static_cast<std::uint64_t>(step)));
+  return numbers;
+}
+
 }  // namespace regard::text::jinja

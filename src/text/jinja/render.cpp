@@ -169,7 +169,7 @@ class Renderer {
       if (const Value* found = find_in(*scope, name)) return *found;
     if (name == "raise_exception") return Function(refuse);
     if (name == "range") return Function(range);
-    if (name == "dict") return Function([](const Arguments& a) { return Value(a.named); });
+    if (name == "dict") return Function([](const Arguments& a) { return Value(members_of(a)); });
     if (name == "namespace") return Function(make_namespace);
     return Value::Undefined{name};
   }
@@ -180,36 +180,23 @@ class Renderer {
                       (message != nullptr ? message->shown() : "raise_exception() without a reason"));
   }
 
-  static Value make_namespace(const Arguments& arguments) {
-    static_cast<void>(Value(arguments.named));  // throws if an argument is a namespace
-    return Namespace{arguments.named};
+  // Return the members of dict() or namespace(): those of a mapping, and the named arguments.
+  static Dict members_of(const Arguments& arguments) {
+    const List& given = arguments.positional;
+    if (given.size() > 1 || (given.size() == 1 && given[0].dict() == nullptr))
+      throw Error(ErrorKind::bad_file, "chat template: wrong argument of dict() or namespace()")
+          .found(given.back().type())
+          .expected("named arguments, and before them at most one mapping");
+    if (given.empty()) return arguments.named;
+    Dict members = *given[0].dict();
+    for (const auto& [name, value] : arguments.named) set(members, name, value);
+    return members;
   }
 
-  static Value range(const Arguments& arguments) {
-    std::int64_t bounds[3] = {0, 0, 1};
-    const auto& given = arguments.positional;
-    if (given.empty() || given.size() > 3)
-      throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
-          .found(std::to_string(given.size()) + " arguments")
-          .expected("1 to 3 numbers");
-    for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
-    const auto [begin, end, step] = bounds;
-    if (step == 0)
-      throw Error(ErrorKind::bad_file, "chat template: the step of range() is 0")
-          .expected("a step other than 0");
-    List numbers;
-    if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // The distance from `begin` to `end` is unsigned, because it can exceed the range of std::int64_t.
-    const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
-                          static_cast<std::uint64_t>(step > 0 ? begin : end);
-    const std::uint64_t stride =
-        step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
-    const std::uint64_t count = (distance - 1) / stride + 1;
-    charge_product(sizeof(Value), count);
-    for (std::uint64_t i = 0; i < count; ++i)
-      numbers.emplace_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) +
-                                                     i * static_cast<std::uint64_t>(step)));
-    return numbers;
+  static Value make_namespace(const Arguments& arguments) {
+    Dict members = members_of(arguments);
+    static_cast<void>(Value(members));  // throws if a value is a namespace
+    return Namespace{std::move(members)};
   }
 
   // Execution of statements.

@@ -88,6 +88,8 @@ STATEMENTS = [
     "{% set q = 1, %}{{ q | list }}",
     "{% for i in (1,) %}{{ i }}{% endfor %}",
     "{% set a, b = (1, 2,) %}{{ b }}",
+    "{% set s = namespace({'a': 5}, b=6) %}{{ s.a }}{{ s.b }}",
+    "{% set s = namespace(3) %}",
 ]
 
 here = pathlib.Path(__file__).parent
