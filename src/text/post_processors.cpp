@@ -146,7 +146,7 @@ class ByteLevelProcessing final : public PostProcessor {
 // Combines texts and special tokens in the order of a template: `single` for one text, `pair` for two.
 class TemplateProcessing final : public PostProcessor {
  public:
-  TemplateProcessing(const Json& json, const std::string& file) {
+  TemplateProcessing(const Json& json, const std::string& file) : file_(file) {
     if (json.contains("special_tokens"))
       for (const auto& [name, entry] : json.at("special_tokens").items()) {
         const auto ids = require<std::vector<std::int32_t>>(entry, "ids", file);
@@ -183,6 +183,9 @@ class TemplateProcessing final : public PostProcessor {
           for (const SpecialToken& token : *step.special) result.push_back(single(token, step.type));
         continue;
       }
+      if (step.text >= parts.size())  // a template before this one in a Sequence has no text
+        throw file_error(file_, "a template refers to a text that the template before it leaves out")
+            .remedy("List the texts in every template of the post-processor");
       Encoding part = parts[step.text];
       std::fill(part.type_ids.begin(), part.type_ids.end(), step.type);
       result.push_back(std::move(part));
@@ -231,6 +234,7 @@ class TemplateProcessing final : public PostProcessor {
     return row;
   }
 
+  std::string file_;
   std::map<std::string, std::vector<SpecialToken>> special_;
   std::vector<Step> single_, pair_;
 };

@@ -39,7 +39,6 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     }
     if (piece.type == PieceType::normal) {
       least_ = scored ? std::min(least_, piece.score) : piece.score;
-      most_ = scored ? std::max(most_, piece.score) : piece.score;
       scored = true;
     }
   }
@@ -74,16 +73,19 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // As in sentencepiece, the score of a user-defined piece is so high that the search selects the piece.
     const float score =
-        piece.type == PieceType::user_defined
-            ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
-            : piece.score;
+        piece.type == PieceType::user_defined ? user_defined_score(piece.piece.size()) : piece.score;
     scores_.push_back(searched ? score : std::numeric_limits<float>::quiet_NaN());
     if (!searched) continue;
     largest_score_ = std::max(largest_score_, std::abs(score));
     apart_ = apart_ && piece.piece.find(kSpaceSymbol, 1) == std::string::npos;
   }
+}
+
+// Scores of normal pieces are usually negative, so the search selects user-defined pieces, and the longest of
+// them. The formula is that of sentencepiece 0.2.3.
+float SentencePieceModel::user_defined_score(std::size_t length) {
+  return static_cast<float>(0.1 * static_cast<double>(length - 1));
 }
 
 void SentencePieceModel::rank_pieces() {

@@ -77,6 +77,9 @@ class SentencePieceModel final : public Model, private RunningModel {
   std::int32_t find(std::string_view piece) const;  // returns unknown_id_ if `piece` is not in the vocabulary
   void rank_pieces();
   void set_scores();
+  // Return the score of a user-defined piece. `length` is in bytes in the search for the best segmentation,
+  // and in code points in the search for the n best, as in sentencepiece.
+  static float user_defined_score(std::size_t length);
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
   Tables tables() const override { return {scores_.data(), nullptr, unknown_score_}; }
   float largest_score() const override { return largest_score_; }
@@ -111,7 +114,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   bool apart_ = false;  // true if "▁" is a piece, and other pieces contain "▁" only at their start
   // rank of each id by score: 0 for the highest score, equal ranks for equal scores
   std::vector<std::int32_t> bpe_ranks_;
-  float least_ = 0, most_ = 0;  // minimum and maximum score of normal pieces
+  float least_ = 0;  // minimum score of normal pieces
 };
 
 // The JSON components of sentencepiece models are regard's own, because Hugging Face's tokenizer.json cannot

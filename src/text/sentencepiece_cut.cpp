@@ -74,8 +74,14 @@ std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t beg
 
 std::vector<ScoredCut> SentencePieceModel::best_ways(std::string_view word, std::size_t most) const {
   if (options_.kind != SentencePieceOptions::Kind::unigram) return Model::best_ways(word, most);
-  std::vector<ScoredCut> ways = best_cuts<float>(
-      word.size(), most, [&](std::size_t begin, const auto& reach) { return pieces_at(word, begin, reach); });
+  const auto extend = [&](std::size_t begin, const auto& reach) {
+    return pieces_at(word, begin, [&](std::size_t end, float score, std::int32_t id) {
+      if (has_type(id, PieceType::user_defined))
+        score = user_defined_score(utf8::count(word.substr(begin, end - begin)));
+      reach(end, score, id);
+    });
+  };
+  std::vector<ScoredCut> ways = best_cuts<float>(word.size(), most, extend);
   for (ScoredCut& way : ways) {
     const std::vector<Token> cuts = std::move(way.tokens);
     way.tokens.clear();

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/file.h"
+#include "base/parse_number.h"
+#include "text/added_tokens.h"
 #include "text/bpe.h"
 #include "text/tiktoken.h"
+#include "text/tokenizer_config.h"
 #include "text/word_models.h"
 
 namespace regard::text {
@@ -54,6 +58,57 @@ Json special_tokens_in(const Vocabulary& vocabulary, std::initializer_list<const
     if (const auto id = vocabulary.find(token)) added.push_back(special_token_json(token, *id));
   std::sort(added.begin(), added.end(), [](const Json& a, const Json& b) { return a.at("id") < b.at("id"); });
   return added;
+}
+
+// Return the tokens that are listed beside a vocabulary, as entries of "added_tokens": added_tokens_decoder
+// of tokenizer_config.json or, if it is missing, added_tokens.json.
+Json listed_tokens(const fs::path& folder, const Json& config) {
+  Json list = Json::array();
+  if (config.is_object() && config.contains("added_tokens_decoder")) {
+    const Json& listed = config.at("added_tokens_decoder");
+    for (const auto& [key, entry] : listed.items()) {
+      const auto id = parse_number<std::int32_t>(key);
+      if (!listed.is_object() || !entry.is_object() || !id)
+        throw file_error((folder / "tokenizer_config.json").string(), "malformed added_tokens_decoder")
+            .found(describe(listed.is_object() ? entry : listed) + " for the key " + key)
+            .expected("an object that maps ids to tokens");
+      Json token = entry;
+      token["id"] = *id;
+      list.push_back(std::move(token));
+    }
+  } else if (const fs::path path = folder / "added_tokens.json"; fs::exists(path)) {
+    const std::string file = path.string();
+    const Json listed = read_json(file);
+    if (!listed.is_object())
+      throw file_error(file, "expected an object that maps tokens to ids").found(describe(listed));
+    const TokenizerConfig roles = read_tokenizer_config(folder);
+    const auto special = [&](const std::string& text) {
+      const auto& more = roles.additional_special_tokens;
+      return std::find(more.begin(), more.end(), text) != more.end() ||
+             std::any_of(roles.special_tokens.begin(), roles.special_tokens.end(),
+                         [&](const auto& role) { return role.second == text; });
+    };
+    for (const auto& [content, id] : listed.items()) {
+      Json token = special_token_json(content, json_as<std::int32_t>(id, content, file));
+      token["special"] = special(content);
+      token["normalized"] = !special(content);
+      list.push_back(std::move(token));
+    }
+  }
+  return list;
+}
+
+// Return the tokens of `known` and `listed`, in the order of ids. If both have a token, that of `listed` is
+// used.
+Json joined_tokens(const Json& known, const Json& listed, const std::string& file) {
+  std::vector<AddedToken> tokens = read_added_tokens(listed, file);
+  std::set<std::string> contents;
+  for (const AddedToken& token : tokens) contents.insert(token.content);
+  for (const AddedToken& token : read_added_tokens(known, file))
+    if (contents.count(token.content) == 0) tokens.push_back(token);
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  return write_added_tokens(tokens);
 }
 
 TokenizerFile open_tokenizer_json(const std::string& file) {
@@ -116,7 +171,8 @@ TokenizerFile read_vocab_txt(const fs::path& file, const Json& config) {
   const Json strip =
       config.is_object() && config.contains("strip_accents") ? config.at("strip_accents") : Json(nullptr);
   Json pipeline = pipeline_json(
-      special_tokens_in(vocabulary, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}),
+      joined_tokens(special_tokens_in(vocabulary, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}),
+                    listed_tokens(file.parent_path(), config), file.string()),
       {{"type", "BertNormalizer"},
        {"clean_text", true},
        {"handle_chinese_chars", flag(config, "tokenize_chinese_chars", true)},
@@ -166,6 +222,7 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
   Json added = special_tokens_in(vocabulary, {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"});
   for (Json& token : added)
     if (token.at("content") == "<mask>") token["lstrip"] = true;
+  added = joined_tokens(added, listed_tokens(vocabulary_file.parent_path(), config), name);
   Json pipeline =
       pipeline_json(std::move(added), nullptr, byte_level(true), std::move(processor), byte_level(true));
   return {name, std::move(pipeline),

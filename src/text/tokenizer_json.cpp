@@ -43,7 +43,8 @@ Truncation read_truncation(const Json& json, const std::string& file) {
   return how;
 }
 
-Padding read_padding(const Json& json, const std::string& file) {
+// Return nullopt for the fixed length 0, which pads no text.
+std::optional<Padding> read_padding(const Json& json, const std::string& file) {
   Padding how;
   const Json& strategy = part(json, "strategy");
   if (strategy.is_object()) {
@@ -58,6 +59,7 @@ Padding read_padding(const Json& json, const std::string& file) {
   how.id = require<std::int32_t>(json, "pad_id", file);
   how.type_id = optional_value<std::int32_t>(json, "pad_type_id", file).value_or(0);
   how.token = require<std::string>(json, "pad_token", file);
+  if (strategy.is_object() && how.fixed_length == 0) return std::nullopt;
   return how;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "regard/error.h"
+#include "support/throws.h"
 #include "text/tokenizer.h"
 
 namespace regard::text {
@@ -47,6 +48,21 @@ TEST(PostProcessors, ATemplateMustContainTheTextOnce) {
   const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   EXPECT_THROW(tokenizer_with(template_of(Json::array({text, text})), nullptr), Error);
   EXPECT_THROW(tokenizer_with(template_of(Json::array()), nullptr), Error);
+}
+
+// The second template of a sequence finds no text if the first one is empty.
+TEST(PostProcessors, ATemplateAfterOneWithoutTextIsRefused) {
+  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const auto sequence = [&](const Json& first, const Json& second) {
+    return tokenizer_with({{"type", "Sequence"}, {"processors", Json::array({first, second})}}, nullptr);
+  };
+  const Json whole = template_of(Json::array({text})), empty = template_of(Json::array());
+  EXPECT_REGARD_ERROR(sequence(empty, whole), ErrorKind::bad_file, "leaves out");
+  Json without_pair = whole;
+  without_pair["pair"] = Json::array();
+  const auto tokenizer = sequence(without_pair, whole);
+  EXPECT_EQ(tokenizer->encode("a b").ids, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_REGARD_ERROR(tokenizer->encode_pair("a", "b"), ErrorKind::bad_file, "leaves out");
 }
 
 TEST(Decoders, AnEmptySuffixOccursBetweenCharacters) {

@@ -146,6 +146,33 @@ INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
                          ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"),
                          sentencepiece_test_name);
 
+// Ids and scores of sentencepiece 0.2.3. The score of a user-defined piece depends on its length only: in
+// bytes for the best segmentation, in characters for the n best.
+TEST(SentencePieceUserDefined, HaveTheScoresOfSentencepiece) {
+  const auto segmented = [](float letter, const std::string& symbol, const std::string& text) {
+    std::vector<SentencePiece> pieces{{"<unk>", 0, PieceType::unknown}, {symbol, 0, PieceType::user_defined}};
+    for (const char* name : {"a", "b", "c", "\u00E9"}) pieces.push_back({name, letter, PieceType::normal});
+    pieces.push_back({"ab", -0.5F, PieceType::normal});
+    const SentencePieceModel model(std::move(pieces), {}, "scores");
+    std::vector<Token> tokens;
+    model.tokenize(text, tokens);
+    std::vector<std::int32_t> ids;
+    for (const Token& token : tokens) ids.push_back(token.id);
+    return std::pair(ids, model.best_ways(text, 4));
+  };
+  const auto [whole, ways] = segmented(-3, "abc", "abc");
+  EXPECT_EQ(whole, (std::vector<std::int32_t>{1}));
+  ASSERT_EQ(ways.size(), 3u);
+  EXPECT_FLOAT_EQ(static_cast<float>(ways[0].score), 0.2F);
+  EXPECT_FLOAT_EQ(static_cast<float>(ways[1].score), -3.5F);
+  EXPECT_EQ(segmented(0.2F, "abc", "abc").first, (std::vector<std::int32_t>{2, 3, 4}));
+  const auto [bytes, characters] = segmented(0.09F, "\u00E9a", "\u00E9a");  // 3 bytes, 2 characters
+  EXPECT_EQ(bytes, (std::vector<std::int32_t>{1}));
+  ASSERT_EQ(characters.size(), 2u);
+  EXPECT_EQ(characters[0].tokens.size(), 2u);
+  EXPECT_FLOAT_EQ(static_cast<float>(characters[1].score), 0.1F);
+}
+
 // Byte fallback needs a piece for each of the 256 bytes, and these pieces must have the type "byte".
 TEST(SentencePieceBytes, MissingOrOfAnotherTypeAreRefused) {
   const auto whole =

@@ -69,6 +69,19 @@ TEST(Truncation, NeedsRoomForTheSpecialTokens) {
   EXPECT_REGARD_ERROR(with(2)->encode_pair("a b", "c"), ErrorKind::usage, "special tokens");
 }
 
+// As in Hugging Face's tokenizers, the fixed length 0 pads no text, even to a multiple.
+TEST(Padding, ToTheFixedLengthZeroAddsNothing) {
+  Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");
+  json["padding"] = {{"strategy", {{"Fixed", 0}}}, {"direction", "Right"},
+                     {"pad_to_multiple_of", 64},   {"pad_id", 0},
+                     {"pad_type_id", 0},           {"pad_token", "x"}};
+  const auto tokenizer = Tokenizer::from_json(json, "test");
+  const std::vector<TextPair> texts{{"a", std::nullopt}, {"a b c d", std::nullopt}};
+  const std::vector<Encoding> encodings = tokenizer->encode_batch(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(encodings[i].ids, tokenizer->encode(texts[i].first, {.as_file = false}).ids);
+}
+
 TEST(Padding, IsThatOfTokenizers) {
   const Json all = read_json((testing::golden("truncation") / "truncation.json").string());
   for (const Json& one : all.at("batches")) {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/throws.h"
 #include "text/tokenizer.h"
 
 namespace regard::text {
@@ -19,6 +20,38 @@ struct Expected {
   std::vector<std::int32_t> ids;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> offsets;
 };
+
+// Write vocab.json and merges.txt of a small vocabulary.
+void write_small_vocabulary(const testing::TemporaryFolder& folder) {
+  write_file_atomically(folder / "vocab.json", R"({"a": 0, "b": 1, "ab": 2, "Ġ": 3, "<s>": 4, "</s>": 5})");
+  write_file_atomically(folder / "merges.txt", "#version: 0.2\na b\n");
+}
+
+// Ids of transformers, which adds the tokens of these files to the vocabulary.
+TEST(VocabAndMerges, TokensListedBesideTheVocabularyAreAdded) {
+  const testing::TemporaryFolder folder;
+  write_small_vocabulary(folder);
+  const auto ids = [&](const std::string& text) {
+    return Tokenizer::load(folder.path())->encode_ids(text, {.add_special = false});
+  };
+  write_file_atomically(folder / "added_tokens.json", R"({"<a>": 6, "ba": 7})");
+  write_file_atomically(folder / "special_tokens_map.json", R"({"pad_token": "<a>"})");
+  EXPECT_EQ(ids("ab<a>ba b"), (std::vector<std::int32_t>{2, 6, 7, 3, 1}));
+  EXPECT_TRUE(Tokenizer::load(folder.path())->is_special(6));
+  EXPECT_FALSE(Tokenizer::load(folder.path())->is_special(7));
+  // added_tokens_decoder replaces added_tokens.json, and the properties of a known token
+  write_file_atomically(
+      folder / "tokenizer_config.json",
+      R"({"added_tokens_decoder": {"5": {"content": "</s>", "rstrip": true, "special": true},
+                                   "6": {"content": "<b>", "lstrip": true, "special": false}}})");
+  EXPECT_EQ(ids("ba <b></s> b<s>"), (std::vector<std::int32_t>{1, 0, 6, 5, 1, 4}));
+  EXPECT_EQ(Tokenizer::load(folder.path())->vocabulary_size(), 7);
+  for (const char* wrong : {R"({"added_tokens_decoder": [1]})", R"({"added_tokens_decoder": {"x": {}}})",
+                            R"({"added_tokens_decoder": {"6": 1}})"}) {
+    write_file_atomically(folder / "tokenizer_config.json", wrong);
+    EXPECT_REGARD_ERROR(Tokenizer::load(folder.path()), ErrorKind::bad_file, "added_tokens_decoder");
+  }
+}
 
 TEST(VocabAndMerges, OffsetsHoldTheSpaceBeforeAWordAsTransformersHasIt) {
   const Json source = read_json(testing::golden("tokenizer-json/bpe-gpt2/tokenizer.json").string());

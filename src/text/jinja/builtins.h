@@ -31,6 +31,9 @@ Function find_builtin(const std::map<std::string, Function>& table, const std::s
 Value arithmetic(const std::string& sign, const Value& a, const Value& b);
 bool compare(const std::string& sign, const Value& a, const Value& b);
 
+// Return the numbers of range().
+Value range(const Arguments& arguments);
+
 // Return true if mappings have a method with that name. Methods take precedence over keys.
 bool is_dict_method(const std::string& name);
 

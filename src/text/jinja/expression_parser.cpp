@@ -48,11 +48,17 @@ auto ExpressionParser::literal(Value value) const -> Node {
   return node;
 }
 
+// Return true after the last comma of a list such as (1,).
+bool ExpressionParser::ends_list() const {
+  return now().kind == TokenKind::output_end || now().kind == TokenKind::block_end || is_sign(")");
+}
+
 auto ExpressionParser::parse_list_or_one() -> Node {
   Node first = parse_expression();
   if (!is_sign(",")) return first;
   Node list = make(Kind::list, std::move(first));
-  while (accept_sign(",")) list->parts.push_back(parse_expression());
+  while (accept_sign(","))
+    if (!ends_list()) list->parts.push_back(parse_expression());
   return list;
 }
 

@@ -70,6 +70,7 @@ class ExpressionParser {
   Node literal(Value value) const;
 
   Node parse_list_or_one();
+  bool ends_list() const;
   Node parse_expression();
   // Parse operands that are joined by `operators`, from left to right.
   template <class Operand>

@@ -40,7 +40,7 @@ Value attribute_of(Value item, const std::string& path) {
 
 Value key_of(const Value& item, const Arguments& arguments, std::size_t index) {
   const Value* attribute = arguments.find(index, "attribute");
-  return attribute == nullptr ? item : attribute_of(item, attribute->shown());
+  return attribute == nullptr || attribute->none() ? item : attribute_of(item, attribute->shown());
 }
 
 Arguments behind(const Arguments& arguments, std::size_t count) {
@@ -140,20 +140,19 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
   const bool first = flag_argument(arguments, 1, "first"), blank = flag_argument(arguments, 2, "blank");
   std::string pad(4, ' ');
   if (width != nullptr)
-    pad =
-        width->text() != nullptr
-            ? *width->text()
-            : std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(width->integer(), 0, 256)), ' ');
-  const std::string text = subject.shown();
+    pad = width->text() != nullptr
+              ? *width->text()
+              : std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(width->integer(), 0, 1 << 16)),
+                            ' ');
+  const std::string text = subject.shown() + "\n";
   std::string out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const bool empty = end == begin;
-    charge(pad.size() + end - begin);
-    if (begin == 0 ? first : (blank || !empty)) out += pad;
-    out += text.substr(begin, end - begin);
-    if (end < text.size()) out += '\n';
-    begin = end + 1;
+  bool at_start = true;
+  for (const std::string_view line : split_lines(text, false)) {
+    charge(pad.size() + line.size());
+    if (!at_start) out += '\n';
+    if (at_start ? first : (blank || !line.empty())) out += pad;
+    out += line;
+    at_start = false;
   }
   return out;
 }

@@ -1,10 +1,11 @@
 #include "text/jinja/lexer.h"
 
-#include <array>
+#include <algorithm>
 #include <cctype>
 
 #include "base/utf8.h"
 #include "regard/error.h"
+#include "text/jinja/value.h"
 
 namespace regard::text::jinja {
 namespace {
@@ -15,6 +16,10 @@ bool is_name(char letter) {
 
 bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
+}
+
+bool is_octal(char letter) {
+  return letter >= '0' && letter <= '7';
 }
 
 // Convert "\r\n" and "\r" to "\n" and remove one line end at the end of the source, as Jinja does.
@@ -67,7 +72,7 @@ class Lexer {
     const char mark = tag + 2 < source_.size() ? source_[tag + 2] : '\0';
     if (tag < source_.size()) {
       if (mark == '-')
-        text.erase(text.find_last_not_of(" \t\n\r\f\v") + 1);
+        text = strip(text, false, true);
       else if (source_[tag + 1] != '{' && mark != '+')
         strip_line_start(text);
     }
@@ -80,7 +85,7 @@ class Lexer {
     const std::size_t line = text.rfind('\n');
     const std::size_t begin = line == text.npos ? 0 : line + 1;
     if (line == text.npos && !at_line_start_) return;
-    if (text.find_first_not_of(" \t\r\f\v", begin) == text.npos) text.erase(begin);
+    if (strip(std::string_view(text).substr(begin), true, false).empty()) text.erase(begin);
   }
 
   void take_tag() {
@@ -92,9 +97,9 @@ class Lexer {
     if (kind == '#') {
       const std::size_t end = source_.find("#}", at_);
       if (end == source_.npos) fail("chat template: unterminated comment");
-      const bool strips = end > at_ && source_[end - 1] == '-';
+      const char mark = end > at_ ? source_[end - 1] : ' ';
       advance(end + 2);
-      finish_tag(strips, true);
+      finish_tag(mark == '-', mark != '+');
     } else if (kind == '%' && take_raw(begin)) {
       return;
     } else {
@@ -109,38 +114,44 @@ class Lexer {
   void finish_tag(bool strips, bool block) {
     std::size_t to = at_;
     if (strips)
-      while (to < source_.size() && std::isspace(static_cast<unsigned char>(source_[to])) != 0) ++to;
+      for (int size = 0; to < source_.size() && space_at(to, size);) to += static_cast<std::size_t>(size);
     else if (block && to < source_.size() && source_[to] == '\n')
       ++to;
     advance(to);
     at_line_start_ = to > 0 && source_[to - 1] == '\n';
   }
 
+  // Return true if there is white space at `place`; `size` is its length in bytes.
+  bool space_at(std::size_t place, int& size) const {
+    const utf8::Decoded symbol = utf8::decode(source_, place);
+    size = symbol.size;
+    return utf8::is_space(symbol.value);
+  }
+
   // Read {% raw %} … {% endraw %}, whose content is verbatim text. Returns false if the tag is not raw.
+  // As in Jinja, the line end after {% raw %} is part of the text.
   bool take_raw(std::size_t begin) {
-    const auto word = [&](std::size_t from, std::string_view name, std::size_t& behind, bool& strips) {
+    const auto word = [&](std::size_t from, std::string_view name, std::size_t& behind, char& mark) {
       std::size_t i = source_.find_first_not_of(" \t\n", from);
       if (i == source_.npos || source_.compare(i, name.size(), name) != 0) return false;
       i = source_.find_first_not_of(" \t\n", i + name.size());
       if (i == source_.npos) return false;
-      strips = source_[i] == '-';
-      i += strips ? 1U : 0U;
+      mark = source_[i];
+      i += mark == '-' || (mark == '+' && name == "endraw") ? 1U : 0U;
       behind = i + 2;
       return source_.compare(i, 2, "%}") == 0;
     };
     std::size_t behind = 0;
-    bool strips = false;
-    if (!word(at_, "raw", behind, strips)) return false;
+    char mark = ' ';
+    if (!word(at_, "raw", behind, mark)) return false;
     advance(behind);
-    finish_tag(strips, true);
+    finish_tag(mark == '-', false);
     for (std::size_t i = at_; (i = source_.find("{%", i)) != source_.npos; i += 2) {
-      const bool before = i + 2 < source_.size() && source_[i + 2] == '-';
-      if (!word(i + (before ? 3 : 2), "endraw", behind, strips)) continue;
-      std::string text = source_.substr(at_, i - at_);
-      if (before) text.erase(text.find_last_not_of(" \t\n\r\f\v") + 1);
-      if (!text.empty()) push(TokenKind::text, std::move(text));
+      const char before = i + 2 < source_.size() ? source_[i + 2] : ' ';
+      if (!word(i + (before == '-' || before == '+' ? 3 : 2), "endraw", behind, mark)) continue;
+      take_text(i);
       advance(behind);
-      finish_tag(strips, true);
+      finish_tag(mark == '-', mark != '+');
       return true;
     }
     advance(begin);
@@ -223,10 +234,17 @@ class Lexer {
   // Append the character that an escape sequence represents, and return the index of the sequence's last
   // character. `i` is the index of the letter after the backslash.
   std::size_t take_escape(std::size_t i, std::string& text) const {
-    static constexpr std::string_view kLetters = "ntrabfv0\\'\"\n", kMeanings{"\n\t\r\a\b\f\v\0\\'\"", 11};
+    static constexpr std::string_view kLetters = "ntrabfv\\'\"\n", kMeanings = "\n\t\r\a\b\f\v\\'\"";
     const std::size_t known = kLetters.find(source_[i]);
     if (known < kMeanings.size()) {
       text += kMeanings[known];
+    } else if (is_octal(source_[i])) {  // up to three octal digits
+      char32_t value = 0;
+      std::size_t end = i;
+      for (; end < std::min(i + 3, source_.size()) && is_octal(source_[end]); ++end)
+        value = value * 8 + static_cast<char32_t>(source_[end] - '0');
+      utf8::append(text, value);
+      return end - 1;
     } else if (source_[i] == 'x' || source_[i] == 'u' || source_[i] == 'U') {
       const std::size_t count = source_[i] == 'x' ? 2 : source_[i] == 'u' ? 4 : 8;
       char32_t value = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
@@ -103,13 +104,11 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   return parts;
 }
 
-List lines(const std::string& text) {
+List lines(const std::string& text, const Arguments& arguments) {
+  const Value* keep_ends = arguments.find(0, "keepends");
   List parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin - (end > begin && text[end - 1] == '\r' ? 1 : 0)));
-    begin = end + 1;
-  }
+  for (const std::string_view line : split_lines(text, keep_ends != nullptr && keep_ends->truth()))
+    parts.emplace_back(std::string(line));
   return parts;
 }
 
@@ -158,9 +157,39 @@ std::int64_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
+// Methods of strings, and the maximum numbers of their arguments.
+constexpr std::array<std::pair<std::string_view, std::size_t>, 20> kTextMethods{
+    {{"strip", 1},   {"lstrip", 1},     {"rstrip", 1},       {"upper", 0},        {"lower", 0},
+     {"title", 0},   {"capitalize", 0}, {"split", 2},        {"rsplit", 2},       {"splitlines", 1},
+     {"replace", 3}, {"startswith", 3}, {"endswith", 3},     {"find", 3},         {"rfind", 3},
+     {"count", 3},   {"join", 1},       {"removeprefix", 1}, {"removesuffix", 1}, {"isdigit", 0}}};
+
+// Apply a method that searches to the part of the text that its arguments `start` and `end` select.
+Value search_in_part(const Value& subject, const std::string& name, const Arguments& arguments) {
+  const auto& given = arguments.positional;
+  const Value part = slice_of(subject, given[1], given.size() > 2 ? given[2] : Value(), Value());
+  const auto size = static_cast<std::int64_t>(utf8::count(*subject.text()));
+  const std::int64_t start = given[1].none() ? 0 : given[1].integer();
+  const std::int64_t begin = start < 0 ? std::max<std::int64_t>(0, start + size) : start;
+  const bool places = name == "find" || name == "rfind";
+  if (begin > size)
+    return places ? Value(std::int64_t{-1}) : name == "count" ? Value(std::int64_t{0}) : false;
+  Value found = call_method(part, name, {{given[0]}, {}});
+  return places && found.integer() >= 0 ? Value(found.integer() + begin) : found;
+}
+
 Value text_method(const Value& subject, const std::string& name, const Arguments& arguments) {
   const std::string& text = *subject.text();
   charge(text.size() * 4);
+  const auto known = std::find_if(kTextMethods.begin(), kTextMethods.end(),
+                                  [&](const auto& method) { return method.first == name; });
+  if (known == kTextMethods.end()) unknown(subject, name);
+  if (arguments.positional.size() + arguments.named.size() > known->second)
+    throw Error(ErrorKind::bad_file, "chat template: too many arguments of " + name + "()")
+        .found(counted(arguments.positional.size() + arguments.named.size(), "argument"))
+        .expected("at most " + std::to_string(known->second));
+  if (known->second == 3 && name != "replace" && arguments.positional.size() > 1)
+    return search_in_part(subject, name, arguments);
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     const Value* letters = arguments.find(0, "chars");
     return strip(text, name != "rstrip", name != "lstrip", letters != nullptr ? letters->text() : nullptr);
@@ -169,7 +198,7 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   if (name == "lower") return lower_case(text);
   if (name == "title" || name == "capitalize") return titled(text, name == "title");
   if (name == "split" || name == "rsplit") return split(text, arguments, name == "rsplit");
-  if (name == "splitlines") return lines(text);
+  if (name == "splitlines") return lines(text, arguments);
   if (name == "replace") return replaced(text, arguments);
   if (name == "startswith" || name == "endswith") return affix(text, arguments, name == "startswith");
   if (name == "find" || name == "rfind") {
@@ -196,7 +225,9 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
 
 Value dict_method(const Value& subject, const std::string& name, const Arguments& arguments) {
   if (name == "get") {
-    const Value* found = subject.find(text_at(arguments, 0, "get"));
+    const Value* key = arguments.find(0, "key");
+    if (key == nullptr) text_at(arguments, 0, "get");  // throws
+    const Value* found = key->text() != nullptr ? subject.find(*key->text()) : nullptr;
     if (found != nullptr) return *found;
     const Value* otherwise = arguments.find(1, "default");
     return otherwise != nullptr ? *otherwise : Value(Value::None{});

@@ -13,6 +13,20 @@ std::string joined(const std::string& a, const std::string& b) {
   return a + b;
 }
 
+// Return x % y and x // y as Python computes them: the remainder is exact and has the sign of y.
+double remainder_of(double x, double y) {
+  const double rest = std::fmod(x, y);
+  if (rest == 0.0) return std::copysign(0.0, y);
+  return (y < 0) != (rest < 0) ? rest + y : rest;
+}
+
+double floor_quotient(double x, double y) {
+  const double quotient = (x - remainder_of(x, y)) / y;
+  if (quotient == 0.0) return std::copysign(0.0, x / y);
+  const double down = std::floor(quotient);
+  return quotient - down > 0.5 ? down + 1.0 : down;
+}
+
 }  // namespace
 
 Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
@@ -44,7 +58,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     if (sign == "-") return x - y;
     if (sign == "*") return x * y;
     if (sign == "/") return x / y;
-    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
+    return sign == "//" ? floor_quotient(x, y) : remainder_of(x, y);
   }
   const std::int64_t x = a.integer(), y = b.integer();
   std::int64_t result = 0;
@@ -72,6 +86,33 @@ bool compare(const std::string& sign, const Value& a, const Value& b) {
   if (sign == "<") return less(a, b);
   if (sign == ">") return less(b, a);
   return sign == "<=" ? at_most(a, b) : at_most(b, a);
+}
+
+Value range(const Arguments& arguments) {
+  std::int64_t bounds[3] = {0, 0, 1};
+  const auto& given = arguments.positional;
+  if (given.empty() || given.size() > 3)
+    throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
+        .found(std::to_string(given.size()) + " arguments")
+        .expected("1 to 3 numbers");
+  for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
+  const auto [begin, end, step] = bounds;
+  if (step == 0)
+    throw Error(ErrorKind::bad_file, "chat template: the step of range() is 0")
+        .expected("a step other than 0");
+  List numbers;
+  if (step > 0 ? begin >= end : begin <= end) return numbers;
+  // The distance from `begin` to `end` is unsigned, because it can exceed the range of std::int64_t.
+  const auto distance =
+      static_cast<std::uint64_t>(step > 0 ? end : begin) - static_cast<std::uint64_t>(step > 0 ? begin : end);
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+  const std::uint64_t count = (distance - 1) / stride + 1;
+  charge_product(sizeof(Value), count);
+  for (std::uint64_t i = 0; i < count; ++i)
+    numbers.emplace_back(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + i * static_cast<std::uint64_t>(step)));
+  return numbers;
 }
 
 }  // namespace regard::text::jinja

@@ -96,7 +96,7 @@ class Renderer {
       case Kind::negated:
         return !part(node, 0).truth();
       case Kind::minus:
-        return arithmetic("-", std::int64_t{0}, part(node, 0));
+        return arithmetic("*", std::int64_t{-1}, part(node, 0));
       case Kind::sign:
         return evaluate_sign(node);
       case Kind::comparison:
@@ -169,7 +169,7 @@ class Renderer {
       if (const Value* found = find_in(*scope, name)) return *found;
     if (name == "raise_exception") return Function(refuse);
     if (name == "range") return Function(range);
-    if (name == "dict") return Function([](const Arguments& a) { return Value(a.named); });
+    if (name == "dict") return Function([](const Arguments& a) { return Value(members_of(a)); });
     if (name == "namespace") return Function(make_namespace);
     return Value::Undefined{name};
   }
@@ -180,36 +180,23 @@ class Renderer {
                       (message != nullptr ? message->shown() : "raise_exception() without a reason"));
   }
 
-  static Value make_namespace(const Arguments& arguments) {
-    static_cast<void>(Value(arguments.named));  // throws if an argument is a namespace
-    return Namespace{arguments.named};
+  // Return the members of dict() or namespace(): those of a mapping, and the named arguments.
+  static Dict members_of(const Arguments& arguments) {
+    const List& given = arguments.positional;
+    if (given.size() > 1 || (given.size() == 1 && given[0].dict() == nullptr))
+      throw Error(ErrorKind::bad_file, "chat template: wrong argument of dict() or namespace()")
+          .found(given.back().type())
+          .expected("named arguments, and before them at most one mapping");
+    if (given.empty()) return arguments.named;
+    Dict members = *given[0].dict();
+    for (const auto& [name, value] : arguments.named) set(members, name, value);
+    return members;
   }
 
-  static Value range(const Arguments& arguments) {
-    std::int64_t bounds[3] = {0, 0, 1};
-    const auto& given = arguments.positional;
-    if (given.empty() || given.size() > 3)
-      throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
-          .found(std::to_string(given.size()) + " arguments")
-          .expected("1 to 3 numbers");
-    for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
-    const auto [begin, end, step] = bounds;
-    if (step == 0)
-      throw Error(ErrorKind::bad_file, "chat template: the step of range() is 0")
-          .expected("a step other than 0");
-    List numbers;
-    if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // The distance from `begin` to `end` is unsigned, because it can exceed the range of std::int64_t.
-    const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
-                          static_cast<std::uint64_t>(step > 0 ? begin : end);
-    const std::uint64_t stride =
-        step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
-    const std::uint64_t count = (distance - 1) / stride + 1;
-    charge_product(sizeof(Value), count);
-    for (std::uint64_t i = 0; i < count; ++i)
-      numbers.emplace_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) +
-                                                     i * static_cast<std::uint64_t>(step)));
-    return numbers;
+  static Value make_namespace(const Arguments& arguments) {
+    Dict members = members_of(arguments);
+    static_cast<void>(Value(members));  // throws if a value is a namespace
+    return Namespace{std::move(members)};
   }
 
   // Execution of statements.
@@ -228,6 +215,14 @@ class Renderer {
     return Flow::on;
   }
 
+  // Execute a body whose assignments are not visible after it.
+  Flow execute_apart(const Body& body, std::string& out) {
+    scopes_.emplace_back();
+    const Flow flow = execute(body, out);
+    scopes_.pop_back();
+    return flow;
+  }
+
   Flow execute_one(const Statement& statement, std::string& out) {
     switch (statement.kind) {
       case Statement::Kind::text:
@@ -241,7 +236,7 @@ class Renderer {
         return Flow::on;
       case Statement::Kind::assign_body: {
         std::string written;
-        execute(statement.body, written);
+        execute_apart(statement.body, written);
         assign(statement, Value(std::move(written)));
         return Flow::on;
       }
@@ -258,7 +253,7 @@ class Renderer {
             Function([this, &statement](const Arguments& given) { return call_macro(statement, given); }));
         return Flow::on;
       case Statement::Kind::group:
-        return execute(statement.body, out);
+        return execute_apart(statement.body, out);
     }
     return Flow::on;
   }
@@ -297,7 +292,7 @@ class Renderer {
       }
       items = std::move(kept);
     }
-    if (items.empty()) return execute(statement.otherwise, out);
+    if (items.empty()) return execute_apart(statement.otherwise, out);
     for (std::size_t i = 0; i < items.size(); ++i) {
       scopes_.emplace_back();
       set(scopes_.back(), "loop", loop_variable(items, i));
@@ -332,18 +327,25 @@ class Renderer {
                   "chat template: the macro \"" + macro.text + "\" is called with too many arguments")
           .found(std::to_string(given.positional.size()) + " arguments")
           .expected("at most " + std::to_string(macro.names.size()) + " arguments");
-    Dict arguments;
-    const std::size_t required = macro.names.size() - macro.defaults.size();
-    for (std::size_t i = 0; i < macro.names.size(); ++i) {
-      const Value* value = given.find(i, macro.names[i]);
-      arguments.emplace_back(macro.names[i], value != nullptr ? *value
-                                             : i >= required  ? evaluate(*macro.defaults[i - required])
-                                                              : Value(Value::Undefined{macro.names[i]}));
-    }
+    for (const auto& [name, value] : given.named)
+      if (const auto place = std::find(macro.names.begin(), macro.names.end(), name);
+          place == macro.names.end() || std::size_t(place - macro.names.begin()) < given.positional.size())
+        throw Error(ErrorKind::bad_file, "chat template: wrong argument of the macro \"" + macro.text + "\"")
+            .found(name)
+            .expected("a name of the macro's arguments that has no value yet");
     std::vector<Dict> outside(std::make_move_iterator(scopes_.begin() + 1),
                               std::make_move_iterator(scopes_.end()));
     scopes_.resize(1);
-    scopes_.push_back(std::move(arguments));
+    scopes_.emplace_back();
+    const std::size_t required = macro.names.size() - macro.defaults.size();
+    for (std::size_t i = 0; i < macro.names.size(); ++i) {
+      const Value* value = given.find(i, macro.names[i]);
+      // A default value can contain the arguments before it.
+      Value argument = value != nullptr ? *value
+                       : i >= required  ? evaluate(*macro.defaults[i - required])
+                                        : Value(Value::Undefined{macro.names[i]});
+      scopes_.back().emplace_back(macro.names[i], std::move(argument));
+    }
     std::string out;
     execute(macro.body, out);
     scopes_.resize(1);

@@ -1,5 +1,9 @@
+#include <utf8proc.h>
+
+#include <algorithm>
 #include <map>
 
+#include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
 
@@ -14,8 +18,21 @@ const Value& other(const Arguments& arguments) {
   return arguments.positional[0];
 }
 
+// Return true if the text has a letter with case, and all its letters are in the case of `method`.
 bool one_case(const Value& value, const char* method) {
-  return call_method(Value(value.shown()), method, {}) == Value(value.shown());
+  const std::u32string letters = utf8::code_points(value.shown());
+  return std::any_of(letters.begin(), letters.end(),
+                     [](char32_t letter) {
+                       const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
+                       return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LT;
+                     }) &&
+         call_method(Value(value.shown()), method, {}) == Value(value.shown());
+}
+
+// Return true if Python's `is` holds: one list or mapping, or equal values of one type.
+bool same(const Value& a, const Value& b) {
+  return a.list() == b.list() && a.dict() == b.dict() && a.integral() == b.integral() &&
+         (a.as<bool>() == nullptr) == (b.as<bool>() == nullptr) && a == b;
 }
 
 const std::map<std::string, Test>& tests() {
@@ -40,7 +57,7 @@ const std::map<std::string, Test>& tests() {
       {"mapping", [](const Value& v, const A&) { return v.dict() != nullptr; }},
       {"sequence",
        [](const Value& v, const A&) {
-         return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr;
+         return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr || v.undefined();
        }},
       {"iterable",
        [](const Value& v, const A&) {
@@ -61,7 +78,7 @@ const std::map<std::string, Test>& tests() {
       {"eq", equal},
       {"equalto", equal},
       {"==", equal},
-      {"sameas", equal},
+      {"sameas", [](const Value& v, const A& a) { return same(v, other(a)); }},
       {"ne", unequal},
       {"!=", unequal},
       {"lt", less_than},

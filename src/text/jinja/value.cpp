@@ -1,6 +1,7 @@
 #include "text/jinja/value.h"
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,29 +31,40 @@ std::string real_text(double number) {
   return text;
 }
 
+// Return true if Python's repr() writes the character itself.
+bool is_printable(char32_t letter) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
+  return letter == U' ' || (category > UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZS);
+}
+
 std::string quoted(const std::string& text) {
   charge(text.size());
-  const char mark = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
-  std::string out(1, mark);
-  for (const char letter : text) {
-    if (letter == '\n')
+  const char32_t mark = text.find('\'') != text.npos && text.find('"') == text.npos ? U'"' : U'\'';
+  std::string out = utf8::encode({&mark, 1});
+  for (const char32_t letter : utf8::code_points(text)) {
+    const auto number = static_cast<std::uint32_t>(letter);
+    if (letter == U'\n')
       out += "\\n";
-    else if (letter == '\t')
+    else if (letter == U'\t')
       out += "\\t";
-    else if (letter == '\r')
+    else if (letter == U'\r')
       out += "\\r";
-    else if (letter == '\\' || letter == mark)
-      out += {'\\', letter};
+    else if (!is_printable(letter))
+      out += number < 0x100     ? fmt::format("\\x{:02x}", number)
+             : number < 0x10000 ? fmt::format("\\u{:04x}", number)
+                                : fmt::format("\\U{:08x}", number);
     else
-      out += letter;
+      utf8::append(letter == U'\\' || letter == mark ? out += '\\' : out, letter);
   }
-  return out + mark;
+  utf8::append(out, mark);
+  return out;
 }
 
 // Return the value as Python's repr() formats it.
 std::string representation(const Value& value) {
   charge(sizeof(Value));
   if (value.text() != nullptr) return quoted(*value.text());
+  if (value.undefined()) return "Undefined";
   std::string out;
   if (const List* list = value.list()) {
     for (const Value& item : *list) out += (out.empty() ? "" : ", ") + representation(item);
@@ -94,6 +106,8 @@ class JsonWriter {
       out += *flag ? "true" : "false";
     } else if (value.text() != nullptr) {
       write_text(*value.text());
+    } else if (const double* real = value.as<double>(); real != nullptr && !std::isfinite(*real)) {
+      out += std::isnan(*real) ? "NaN" : *real < 0 ? "-Infinity" : "Infinity";
     } else if (value.number()) {
       out += value.shown();
     } else {
@@ -316,6 +330,23 @@ std::string strip(std::string_view text, bool left, bool right, const std::strin
   while (left && begin < end && goes(all[begin])) ++begin;
   while (right && end > begin && goes(all[end - 1])) --end;
   return utf8::encode(std::u32string_view(all).substr(begin, end - begin));
+}
+
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
+  constexpr std::u32string_view kEnds = U"\n\r\v\f\x1C\x1D\x1E\x85\u2028\u2029";
+  std::vector<std::string_view> lines;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const utf8::Decoded symbol = utf8::decode(text, i);
+    const std::size_t end = i;
+    i += static_cast<std::size_t>(symbol.size);
+    if (kEnds.find(symbol.value) == kEnds.npos) continue;
+    if (symbol.value == U'\r' && i < text.size() && text[i] == '\n') ++i;
+    lines.push_back(text.substr(begin, (keep_ends ? i : end) - begin));
+    begin = i;
+  }
+  if (begin < text.size()) lines.push_back(text.substr(begin));
+  return lines;
 }
 
 }  // namespace regard::text::jinja

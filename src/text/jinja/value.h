@@ -120,4 +120,7 @@ std::string to_json_text(const Value& value, std::int64_t indent);
 // Strip white space, or the characters in `letters`, as Python's str.strip() does.
 std::string strip(std::string_view text, bool left, bool right, const std::string* letters = nullptr);
 
+// Split a text at line ends, as Python's str.splitlines() does.
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
+
 }  // namespace regard::text::jinja
