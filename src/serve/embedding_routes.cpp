@@ -217,9 +217,19 @@ void add_token_routes(std::vector<Route>& routes) {
 
 // --- handlers shared with POST / ---
 
+std::int64_t dimensions_of(const Call& call, const ModelHost& host) {
+  const std::int64_t dimensions = call.integer("dimensions", host.vector_size());
+  if (dimensions > host.vector_size())
+    throw HttpError(400,
+                    "expected at most " + std::to_string(host.vector_size()) + " dimensions, found " +
+                        std::to_string(dimensions),
+                    "invalid_value", "dimensions");
+  return dimensions;
+}
+
 void answer_embed(Call& call) {
   const auto host = call.find_model(Ability::embed);
-  const std::int64_t dimensions = call.integer("dimensions", host->vector_size());
+  const std::int64_t dimensions = dimensions_of(call, *host);
   const bool scale = call.value("normalize", true);
   Json json = Json::array();
   for (ModelHost::Vector& vector : host->embed(embedded_inputs(call, *host, texts_of(call.body["inputs"])),

@@ -1,11 +1,16 @@
 // Handlers that the routes of text-embeddings-inference and POST / share.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "serve/route.h"
 
 namespace regard::serve {
+
+// Return the member "dimensions", the length of the vectors in the response. Default: the length of the
+// model's vectors. Throws HttpError 400 for a larger number.
+std::int64_t dimensions_of(const Call& call, const ModelHost& host);
 
 void answer_embed(Call& call);       // "inputs": a text or a list of texts
 void answer_predict(Call& call);     // "inputs": a text, a list of texts, or pairs of texts
