@@ -344,11 +344,14 @@ void add_embedding_routes(std::vector<Route>& routes) {
                        1, kMostTexts)));
   const Json sentences = object({{"source_sentence", text()}, {"sentences", array(text(), 1, kMostTexts)}},
                                 {"source_sentence", "sentences"});
-  routes.push_back(
-      json_route(Protocol::embeddings, "/similarity", "Similarity of a sentence to others", answer_similarity,
-                 object({{"inputs", sentences}, {"interventions", interventions_schema()}, {"model", model}},
-                        {"inputs"}),
-                 array(number, 1, kMostTexts)));
+  routes.push_back(json_route(Protocol::embeddings, "/similarity", "Similarity of a sentence to others",
+                              answer_similarity,
+                              object({{"inputs", sentences},
+                                      {"truncate", boolean()},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"inputs"}),
+                              array(number, 1, kMostTexts)));
   add_token_routes(routes);
   add_inference_route(routes);
 }

@@ -143,6 +143,8 @@ void add_inference_route(std::vector<Route>& routes) {
               {"return_full_text", boolean()},
               {"normalize", boolean()},
               {"truncate", boolean()},
+              {"dimensions", integer(1, 1 << 20)},
+              {"raw_scores", boolean()},
               {"interventions", interventions_schema()},
               {"aggregation_strategy", one_of({"none", "simple", "first", "average", "max"})},
               {"src_lang", text(32)},

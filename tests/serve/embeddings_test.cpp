@@ -21,5 +21,19 @@ TEST(Embeddings, DimensionsAreAtMostTheModels) {
   EXPECT_EQ(server().post("/embed", request).status, 400);
 }
 
+// POST / and /similarity check all members that their handlers read.
+TEST(Embeddings, MembersOfWrongTypesAreRefused) {
+  const Json similar = {{"source_sentence", "a"}, {"sentences", {"a"}}};
+  const std::pair<const char*, Json> requests[] = {
+      {"/", {{"model", "embed"}, {"inputs", "a"}, {"dimensions", "x"}}},
+      {"/", {{"model", "embed"}, {"inputs", "a"}, {"dimensions", -5}}},
+      {"/", {{"model", "nli"}, {"inputs", "a"}, {"raw_scores", "x"}}},
+      {"/similarity", {{"inputs", similar}, {"truncate", "x"}}}};
+  for (const auto& [path, request] : requests)
+    EXPECT_EQ(server().post(path, request).status, 400) << path << " " << request;
+  const Json request{{"model", "embed"}, {"inputs", "a"}, {"parameters", {{"dimensions", 4}}}};
+  EXPECT_EQ(server().post("/", request).json()[0].size(), 4u);
+}
+
 }  // namespace
 }  // namespace regard::testing
