@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/parameter.h"
 #include "serve/embedding_routes.h"
@@ -244,6 +245,10 @@ void answer_embed(Call& call) {
 }
 
 void answer_predict(Call& call) {
+  answer_best_labels(call, std::numeric_limits<std::size_t>::max());
+}
+
+void answer_best_labels(Call& call, std::size_t most) {
   const auto host = call.find_model(Ability::classify);
   const Json& given = call.body["inputs"];
   // `inputs` is a text, a list of texts, or a list of lists with one or two texts each.
@@ -269,6 +274,7 @@ void answer_predict(Call& call) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
+    order.resize(std::min(order.size(), most));
     Json& labels = json.emplace_back(Json::array());
     for (const std::size_t i : order) labels.push_back({{"score", row[i]}, {"label", host->labels()[i]}});
   }

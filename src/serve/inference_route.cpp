@@ -1,5 +1,7 @@
 // POST /: run the model's task. Requests and results have the format of Hugging Face's inference API
 // ({"inputs": …, "parameters": …}) and of transformers' pipelines, with offsets in characters.
+#include <limits>
+
 #include "base/utf8.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
@@ -120,7 +122,8 @@ void answer_inference(Call& call) {
     // Return one list of labels for each text. InferenceClient.text_classification() expects a list for a
     // single text too.
     if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
-    return answer_predict(call);
+    return answer_best_labels(
+        call, static_cast<std::size_t>(call.integer("top_k", std::numeric_limits<std::int64_t>::max())));
   }
   if (!strings || pairs)
     throw HttpError(400, "expected a text or a list of texts for this model", {}, "inputs");

@@ -35,5 +35,14 @@ TEST(Embeddings, MembersOfWrongTypesAreRefused) {
   EXPECT_EQ(server().post("/", request).json()[0].size(), 4u);
 }
 
+TEST(Inference, TopKIsTheNumberOfLabels) {
+  Json request{{"model", "nli"}, {"inputs", "a dog"}};
+  const Json all = server().post("/", request).json()[0];
+  ASSERT_EQ(all.size(), 3u);
+  request["parameters"] = {{"top_k", 2}};
+  const Json best = server().post("/", request).json()[0];
+  EXPECT_EQ(best, (Json{all[0], all[1]}));
+}
+
 }  // namespace
 }  // namespace regard::testing
