@@ -1,5 +1,6 @@
 // POST /: run the model's task. Requests and results have the format of Hugging Face's inference API
 // ({"inputs": …, "parameters": …}) and of transformers' pipelines, with offsets in characters.
+#include <algorithm>
 #include <limits>
 
 #include "base/utf8.h"
@@ -73,7 +74,12 @@ void answer_entities(Call& call, ModelHost& host) {
 
 void answer_translation(Call& call, const std::shared_ptr<ModelHost>& host) {
   const std::vector<std::string> texts = texts_of(call.body["inputs"]);
-  const TranslationRequest request{host, call.value<std::string>("tgt_lang", ""), 0};
+  const auto target = call.value<std::string>("tgt_lang", "");
+  const std::vector<std::string>& targets = host->languages().targets;
+  if (!target.empty() && language_token(*host, target).empty() &&
+      std::find(targets.begin(), targets.end(), target) == targets.end())
+    throw HttpError(400, "unknown target language \"" + target + "\"", "invalid_value", "tgt_lang");
+  const TranslationRequest request{host, target, 0};
   Json json = Json::array();
   for (const Translations& one : translate_texts(call, request, texts))
     json.push_back({{"translation_text", one[0]}});

@@ -44,5 +44,12 @@ TEST(Inference, TopKIsTheNumberOfLabels) {
   EXPECT_EQ(best, (Json{all[0], all[1]}));
 }
 
+TEST(Inference, UnknownTargetLanguagesAreRefused) {
+  Json request{{"model", "translator"}, {"inputs", "the dog"}, {"parameters", {{"tgt_lang", "hi"}}}};
+  EXPECT_EQ(server().post("/", request).status, 200);
+  request["parameters"]["tgt_lang"] = "xx";
+  EXPECT_EQ(server().post("/", request).status, 400);
+}
+
 }  // namespace
 }  // namespace regard::testing
