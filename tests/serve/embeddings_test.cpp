@@ -6,19 +6,19 @@
 namespace regard::testing {
 namespace {
 
-TestServer& server() {
+TestServer& task_server() {
   static TestServer only;
   return only;
 }
 
 TEST(Embeddings, DimensionsAreAtMostTheModels) {
-  const std::size_t most = server().post("/embed", {{"inputs", "a"}}).json()[0].size();
+  const std::size_t most = task_server().post("/embed", {{"inputs", "a"}}).json()[0].size();
   Json request{{"inputs", "a"}, {"dimensions", 4}};
-  EXPECT_EQ(server().post("/embed", request).json()[0].size(), 4u);
+  EXPECT_EQ(task_server().post("/embed", request).json()[0].size(), 4u);
   request["dimensions"] = most;
-  EXPECT_EQ(server().post("/embed", request).json()[0].size(), most);
+  EXPECT_EQ(task_server().post("/embed", request).json()[0].size(), most);
   request["dimensions"] = most + 1;
-  EXPECT_EQ(server().post("/embed", request).status, 400);
+  EXPECT_EQ(task_server().post("/embed", request).status, 400);
 }
 
 // POST / and /similarity check all members that their handlers read.
@@ -30,25 +30,25 @@ TEST(Embeddings, MembersOfWrongTypesAreRefused) {
       {"/", {{"model", "nli"}, {"inputs", "a"}, {"raw_scores", "x"}}},
       {"/similarity", {{"inputs", similar}, {"truncate", "x"}}}};
   for (const auto& [path, request] : requests)
-    EXPECT_EQ(server().post(path, request).status, 400) << path << " " << request;
+    EXPECT_EQ(task_server().post(path, request).status, 400) << path << " " << request;
   const Json request{{"model", "embed"}, {"inputs", "a"}, {"parameters", {{"dimensions", 4}}}};
-  EXPECT_EQ(server().post("/", request).json()[0].size(), 4u);
+  EXPECT_EQ(task_server().post("/", request).json()[0].size(), 4u);
 }
 
 TEST(Inference, TopKIsTheNumberOfLabels) {
   Json request{{"model", "nli"}, {"inputs", "a dog"}};
-  const Json all = server().post("/", request).json()[0];
+  const Json all = task_server().post("/", request).json()[0];
   ASSERT_EQ(all.size(), 3u);
   request["parameters"] = {{"top_k", 2}};
-  const Json best = server().post("/", request).json()[0];
+  const Json best = task_server().post("/", request).json()[0];
   EXPECT_EQ(best, (Json{all[0], all[1]}));
 }
 
 TEST(Inference, UnknownTargetLanguagesAreRefused) {
   Json request{{"model", "translator"}, {"inputs", "the dog"}, {"parameters", {{"tgt_lang", "hi"}}}};
-  EXPECT_EQ(server().post("/", request).status, 200);
+  EXPECT_EQ(task_server().post("/", request).status, 200);
   request["parameters"]["tgt_lang"] = "xx";
-  EXPECT_EQ(server().post("/", request).status, 400);
+  EXPECT_EQ(task_server().post("/", request).status, 400);
 }
 
 }  // namespace
