@@ -67,6 +67,11 @@ double pearson(std::span<const double> x, std::span<const double> y) {
 }
 
 double spearman(std::span<const double> x, std::span<const double> y) {
+  // a NaN has no rank
+  const auto has_nan = [](std::span<const double> values) {
+    return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  };
+  if (has_nan(x) || has_nan(y)) return std::numeric_limits<double>::quiet_NaN();
   return pearson(ranks_of(x), ranks_of(y));
 }
 

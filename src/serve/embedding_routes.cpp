@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/parameter.h"
 #include "serve/embedding_routes.h"
@@ -217,9 +218,19 @@ void add_token_routes(std::vector<Route>& routes) {
 
 // --- handlers shared with POST / ---
 
+std::int64_t dimensions_of(const Call& call, const ModelHost& host) {
+  const std::int64_t dimensions = call.integer("dimensions", host.vector_size());
+  if (dimensions > host.vector_size())
+    throw HttpError(400,
+                    "expected at most " + std::to_string(host.vector_size()) + " dimensions, found " +
+                        std::to_string(dimensions),
+                    "invalid_value", "dimensions");
+  return dimensions;
+}
+
 void answer_embed(Call& call) {
   const auto host = call.find_model(Ability::embed);
-  const std::int64_t dimensions = call.integer("dimensions", host->vector_size());
+  const std::int64_t dimensions = dimensions_of(call, *host);
   const bool scale = call.value("normalize", true);
   Json json = Json::array();
   for (ModelHost::Vector& vector : host->embed(embedded_inputs(call, *host, texts_of(call.body["inputs"])),
@@ -234,6 +245,10 @@ void answer_embed(Call& call) {
 }
 
 void answer_predict(Call& call) {
+  answer_best_labels(call, std::numeric_limits<std::size_t>::max());
+}
+
+void answer_best_labels(Call& call, std::size_t most) {
   const auto host = call.find_model(Ability::classify);
   const Json& given = call.body["inputs"];
   // `inputs` is a text, a list of texts, or a list of lists with one or two texts each.
@@ -259,6 +274,7 @@ void answer_predict(Call& call) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
+    order.resize(std::min(order.size(), most));
     Json& labels = json.emplace_back(Json::array());
     for (const std::size_t i : order) labels.push_back({{"score", row[i]}, {"label", host->labels()[i]}});
   }
@@ -334,11 +350,14 @@ void add_embedding_routes(std::vector<Route>& routes) {
                        1, kMostTexts)));
   const Json sentences = object({{"source_sentence", text()}, {"sentences", array(text(), 1, kMostTexts)}},
                                 {"source_sentence", "sentences"});
-  routes.push_back(
-      json_route(Protocol::embeddings, "/similarity", "Similarity of a sentence to others", answer_similarity,
-                 object({{"inputs", sentences}, {"interventions", interventions_schema()}, {"model", model}},
-                        {"inputs"}),
-                 array(number, 1, kMostTexts)));
+  routes.push_back(json_route(Protocol::embeddings, "/similarity", "Similarity of a sentence to others",
+                              answer_similarity,
+                              object({{"inputs", sentences},
+                                      {"truncate", boolean()},
+                                      {"interventions", interventions_schema()},
+                                      {"model", model}},
+                                     {"inputs"}),
+                              array(number, 1, kMostTexts)));
   add_token_routes(routes);
   add_inference_route(routes);
 }

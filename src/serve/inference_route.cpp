@@ -1,5 +1,8 @@
 // POST /: run the model's task. Requests and results have the format of Hugging Face's inference API
 // ({"inputs": …, "parameters": …}) and of transformers' pipelines, with offsets in characters.
+#include <algorithm>
+#include <limits>
+
 #include "base/utf8.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
@@ -71,7 +74,12 @@ void answer_entities(Call& call, ModelHost& host) {
 
 void answer_translation(Call& call, const std::shared_ptr<ModelHost>& host) {
   const std::vector<std::string> texts = texts_of(call.body["inputs"]);
-  const TranslationRequest request{host, call.value<std::string>("tgt_lang", ""), 0};
+  const auto target = call.value<std::string>("tgt_lang", "");
+  const std::vector<std::string>& targets = host->languages().targets;
+  if (!target.empty() && language_token(*host, target).empty() &&
+      std::find(targets.begin(), targets.end(), target) == targets.end())
+    throw HttpError(400, "unknown target language \"" + target + "\"", "invalid_value", "tgt_lang");
+  const TranslationRequest request{host, target, 0};
   Json json = Json::array();
   for (const Translations& one : translate_texts(call, request, texts))
     json.push_back({{"translation_text", one[0]}});
@@ -120,7 +128,8 @@ void answer_inference(Call& call) {
     // Return one list of labels for each text. InferenceClient.text_classification() expects a list for a
     // single text too.
     if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
-    return answer_predict(call);
+    return answer_best_labels(
+        call, static_cast<std::size_t>(call.integer("top_k", std::numeric_limits<std::int64_t>::max())));
   }
   if (!strings || pairs)
     throw HttpError(400, "expected a text or a list of texts for this model", {}, "inputs");
@@ -143,6 +152,8 @@ void add_inference_route(std::vector<Route>& routes) {
               {"return_full_text", boolean()},
               {"normalize", boolean()},
               {"truncate", boolean()},
+              {"dimensions", integer(1, 1 << 20)},
+              {"raw_scores", boolean()},
               {"interventions", interventions_schema()},
               {"aggregation_strategy", one_of({"none", "simple", "first", "average", "max"})},
               {"src_lang", text(32)},

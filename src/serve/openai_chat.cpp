@@ -93,22 +93,28 @@ class ChatCompletion {
   void stream() {
     EventStream events(call_);
     try {
-      for (std::size_t i = 0; i < before_.size(); ++i)
-        if (!events.send(chunk(static_cast<std::int64_t>(i), {{"role", "assistant"}, {"content", ""}},
-                               nullptr, nullptr)))
-          return;
+      // An error before the first piece still sets the status of the response, so do not begin it before.
+      const auto send_roles = [&] {
+        if (events.begun()) return;
+        for (std::size_t i = 0; i < before_.size(); ++i)
+          events.send(chunk(static_cast<std::int64_t>(i), {{"role", "assistant"}, {"content", ""}}, nullptr,
+                            nullptr));
+      };
       const std::vector<GeneratedText> results = generation_->run([&](const StreamedPiece& piece) {
+        send_roles();
         Json scores = nullptr;
         if (piece.choice != nullptr && !ends(piece.choice->token.token))
           scores = {{"content", Json::array({entry(piece.index, *piece.choice)})}, {"refusal", nullptr}};
         if (piece.text.empty() && scores.is_null()) return !call_.exchange->gone();
         return events.send(chunk(piece.index, {{"content", piece.text}}, scores, nullptr));
       });
+      send_roles();
       for (std::size_t i = 0; i < results.size(); ++i)
         events.send(chunk(static_cast<std::int64_t>(i), Json::object(), nullptr,
                           finish_reason(results[i].hypothesis)));
       send_usage(events);
     } catch (...) {
+      if (!events.begun()) throw;  // the response has the status of the error
       events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();

@@ -1,6 +1,7 @@
 // POST /v1/embeddings and GET /v1/models.
 #include <cstring>
 
+#include "serve/embedding_routes.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/openai_parameters.h"
@@ -44,12 +45,7 @@ Json vector_json(const ModelHost::Vector& vector, bool base64) {
 
 void answer_embeddings(Call& call) {
   const auto host = call.find_model(Ability::embed);
-  const std::int64_t dimensions = call.integer("dimensions", host->vector_size());
-  if (dimensions > host->vector_size())
-    throw HttpError(400,
-                    "expected at most " + std::to_string(host->vector_size()) + " dimensions, found " +
-                        std::to_string(dimensions),
-                    "invalid_value", "dimensions");
+  const std::int64_t dimensions = dimensions_of(call, *host);
   ModelHost::Inputs inputs = inputs_of(*host, call.body["input"]);
   for (const tasks::Input& input : inputs) call.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
   const bool base64 = call.value<std::string>("encoding_format", "float") == "base64";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "metrics/correlation.h"
 #include "metrics/perplexity.h"
@@ -99,6 +100,14 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(spearman(a, std::vector<double>{-1, -8, -27, -64, -125}), -1.0);
   EXPECT_TRUE(std::isnan(spearman(a, std::vector<double>(5, 1.0))));
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
+}
+
+// A NaN has no rank. The result is NaN, as in scipy.
+TEST(Spearman, OfANanIsNan) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> a = {1, 2, 3, 4, 5}, b = {5, nan, 7, 8, 7};
+  EXPECT_TRUE(std::isnan(spearman(a, b)));
+  EXPECT_TRUE(std::isnan(spearman(b, a)));
 }
 
 // pearson() returns NaN for equal values, even if rounding makes their mean different from the values, as for

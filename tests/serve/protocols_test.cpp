@@ -63,6 +63,17 @@ TEST(OpenAi, AnErrorBeforeTheFirstEventHasItsStatus) {
   EXPECT_EQ(echoed.body, complete.body);
 }
 
+// More results than the rows of a batch are refused only when the generation starts.
+TEST(OpenAi, AnErrorBeforeTheFirstEventOfAChatHasItsStatus) {
+  Json request{{"messages", {{{"role", "user"}, {"content", "the dog"}}}}, {"max_tokens", 4}, {"n", 64}};
+  const Reply complete = server().post("/v1/chat/completions", request);
+  request["stream"] = true;
+  const Reply stream = server().post("/v1/chat/completions", request);
+  EXPECT_EQ(complete.status, 400);
+  EXPECT_EQ(stream.status, 400);
+  EXPECT_EQ(stream.body, complete.body);
+}
+
 TEST(OpenAi, ChatAnswersWithTheTemplate) {
   const Model model = load(TestServer::folder("gpt"));
   const std::vector<Message> conversation = {{"system", "be brief"}, {"user", "the dog"}};
