@@ -38,6 +38,22 @@ void expect_idle(TestServer& server) {
   EXPECT_TRUE(idle()) << server.get("/metrics").body;
 }
 
+// A greedy search runs once for several results. The last character of the text may begin a stop string, so
+// it is sent at the end of each stream.
+TEST(Schedule, StreamsOfCopiesHaveTheWholeText) {
+  TestServer server(serve_options(), {"gpt"});
+  Json request = completion("the quick", 30, 0);
+  const std::string all = server.post("/v1/completions", request).json()["choices"][0]["text"];
+  request["stop"] = Json::array({all.substr(all.size() - 1) + "\u2603"});
+  request["stream"] = true, request["n"] = 3;
+  std::vector<std::string> streamed(3);
+  for (const std::string& event : server.post("/v1/completions", request).events())
+    if (event != "[DONE]")
+      for (const Json& one : Json::parse(event)["choices"])
+        streamed.at(one["index"].get<std::size_t>()) += one["text"].get<std::string>();
+  EXPECT_EQ(streamed, std::vector<std::string>(3, all));
+}
+
 TEST(Schedule, AnswersAreTheBitsOfTheRequestAlone) {
   TestServer server(serve_options(), {"gpt"});
   const char* const prompts[] = {"the quick", "a dog", "lazy fox jumps over", "the quick brown"};
