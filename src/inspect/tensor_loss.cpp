@@ -91,11 +91,11 @@ std::string problem_type(const Network& model, DType labels) {
   return labels == DType::f32 ? "multi_label_classification" : "single_label_classification";
 }
 
-void require_dtype(const Tensor& labels, DType dtype, const std::string& problem) {
-  if (labels.dtype() != dtype)
+void require_kind(const Tensor& labels, bool numbers, const std::string& problem) {
+  if ((labels.dtype() == DType::f32) != numbers)
     throw input_error("\"labels\" has a wrong dtype")
         .found(name_of(labels.dtype()))
-        .expected(std::string(name_of(dtype)) + " for the problem type " + problem);
+        .expected(std::string(numbers ? "f32" : "i64") + " for the problem type " + problem);
 }
 
 // Return the mean of (logit − label)².
@@ -193,7 +193,7 @@ Var sequence_loss(Tape& tape, const Network& model, Var logits, const Tensor& la
   const std::string problem = problem_type(model, labels.dtype());
   const bool regression = problem == "regression";
   const bool numbers = regression || problem == "multi_label_classification";
-  require_dtype(labels, numbers ? DType::f32 : DType::i64, problem);
+  require_kind(labels, numbers, problem);
   if (numbers)
     return regression ? squared_loss(tape, logits, labels) : several_classes_loss(tape, logits, labels);
   return mean_cross_entropy(tape, logits, classes(per_sequence(labels, "labels", batch), model.labels()));

@@ -15,9 +15,9 @@ namespace {
 // Labels that are not a class of the model are rejected by their 64-bit value: truncated to 32 bits, 2^32 + 1
 // would be 1.
 TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
-  const testing::Golden golden("hf-more", "bert-multilabel");
+  const testing::Golden golden("hf-more", "bert-nli");
   ThreadPool pool(1);
-  const auto model = load_model(formats::ModelFolder::open(testing::golden("hf-more/bert-multilabel")));
+  const auto model = load_model(formats::ModelFolder::open(testing::golden("hf-more/bert-nli")));
   inspect::TensorMap inputs;
   for (const char* name : {"input_ids", "attention_mask", "token_type_ids"})
     inputs[name] = golden.tensor(name);
