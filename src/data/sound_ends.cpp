@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "base/byte_order.h"
 #include "data/sound_parts.h"
 
 namespace regard::data {
@@ -24,24 +25,12 @@ unsigned octet(const std::string& bytes, std::size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
 
-std::uint64_t big_endian(const std::string& bytes, std::size_t at, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < count; ++i) value = value << 8 | octet(bytes, at + i);
-  return value;
-}
-
-std::uint64_t little_endian(const std::string& bytes, std::size_t at, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8 | octet(bytes, at + i);
-  return value;
-}
-
 // Return the byte after the samples of an AIFF file, as its header declares; 0 if the end is unknown.
 std::uint64_t end_of_aiff(std::FILE* file) {
   for (std::uint64_t at = 12;;) {
     const std::string header = bytes_at(file, static_cast<std::int64_t>(at), 8);
     if (header.size() < 8) return 0;
-    const std::uint64_t size = big_endian(header, 4, 4);
+    const std::uint64_t size = big_endian(header.data() + 4, 4);
     // SoX writes about 0x7F000000, and other programs 0 or nearly 2^32, if they write to a pipe.
     const bool known = size < 0x7EFF0000 || (size > 0x80000000 && size < 0xFFFF0000);
     if (header.starts_with("SSND")) return known ? at + 8 + size : 0;
@@ -56,7 +45,7 @@ std::uint64_t end_of_wave64(std::FILE* file) {
   for (std::uint64_t at = 40;;) {
     const std::string header = bytes_at(file, static_cast<std::int64_t>(at), kHeader);
     if (header.size() < kHeader) return 0;
-    const std::uint64_t size = little_endian(header, 16, 8);
+    const std::uint64_t size = little_endian(header.data() + 16, 8);
     if (size < kHeader || size > kLargest) return 0;
     if (header.starts_with("data")) return at + size;
     at += (size + 7) / 8 * 8;
@@ -66,7 +55,7 @@ std::uint64_t end_of_wave64(std::FILE* file) {
 
 // Return the byte after the samples of an AU file, as its header declares; 0 if the end is unknown.
 std::uint64_t end_of_au(const std::string& header) {
-  const std::uint64_t at = big_endian(header, 4, 4), size = big_endian(header, 8, 4);
+  const std::uint64_t at = big_endian(header.data() + 4, 4), size = big_endian(header.data() + 8, 4);
   return size == std::numeric_limits<std::uint32_t>::max() ? 0 : at + size;
 }
 

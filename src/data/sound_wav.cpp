@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/byte_order.h"
 #include "base/counted.h"
 #include "data/sound_parts.h"
 #include "regard/error.h"
@@ -26,15 +27,8 @@ bool is_unknown_size(std::uint64_t size) {
   return (size >= 0x7FFFE000 && size <= 0x80000000) || (size >= 0xFFFFF000 && size <= 0xFFFFFFFF);
 }
 
-std::uint64_t long_number_at(const char* bytes, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return value;
-}
-
 std::uint32_t number_at(const char* bytes, std::size_t count) {
-  return static_cast<std::uint32_t>(long_number_at(bytes, count));
+  return static_cast<std::uint32_t>(little_endian(bytes, count));
 }
 
 // The content of a chunk: its offset in the file and its size.
@@ -190,8 +184,7 @@ class WavSource : public SoundSource {
 
   void read_chunk() {
     const std::uint64_t size = chunk_size_;
-    if (chunk_ == "ds64" && size >= 16 && has(16))
-      long_size_ = long_number_at(buffer_.data() + begin_ + 8, 8);
+    if (chunk_ == "ds64" && size >= 16 && has(16)) long_size_ = little_endian(buffer_.data() + begin_ + 8, 8);
     if (chunk_ == "fmt ") {
       if (size < 16 || size > 65536)
         throw wrong("the chunk \"fmt \" has a wrong size")

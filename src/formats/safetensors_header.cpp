@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/byte_order.h"
 #include "base/counted.h"
 #include "base/json.h"
 
@@ -13,12 +14,6 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr const char* kMetadata = "__metadata__";
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = kLengthBytes; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
 
 // Checks one entry of the header against the size of the tensor data in the file.
 class EntryReader {
@@ -140,7 +135,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
     throw file_error(name, "not a safetensors file: it is too short")
         .found(counted(file.size(), "byte"))
         .expected("at least " + std::to_string(kLengthBytes) + " bytes");
-  const std::uint64_t length = little_endian(file);
+  const std::uint64_t length = little_endian(reinterpret_cast<const char*>(file.data()), kLengthBytes);
   if (length > kMaxSafetensorsHeader)
     throw file_error(name, "not a safetensors file: the header is too long")
         .found(counted(length, "byte"))
