@@ -105,14 +105,6 @@ Json generation_config_from(const Json& config) {
   return settings;
 }
 
-}  // namespace
-
-void complete_settings(formats::ModelFolder& folder) {
-  if (!folder.generation_config) folder.generation_config = generation_config_from(folder.config);
-}
-
-namespace {
-
 // `asked`: see GenerationSettings.
 SearchOptions read_options(const formats::ModelFolder& folder, std::set<std::string>* asked) {
   const GenerationSettings tokens(folder, false, asked), settings(folder, true, asked);
@@ -149,6 +141,10 @@ SearchOptions read_options(const formats::ModelFolder& folder, std::set<std::str
 }
 
 }  // namespace
+
+void complete_settings(formats::ModelFolder& folder) {
+  if (!folder.generation_config) folder.generation_config = generation_config_from(folder.config);
+}
 
 SearchOptions read_search_options(const formats::ModelFolder& folder) {
   return read_options(folder, nullptr);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <unordered_map>
 
@@ -37,7 +36,8 @@ std::uint64_t key_of(std::int64_t parent, std::int32_t label) {
   return static_cast<std::uint64_t>(parent) << 24 ^ static_cast<std::uint64_t>(label);
 }
 
-// The prefixes that have been in the beam. Others have no node: there are far more of them.
+// Tree of the prefixes that have been in the beam. Prefixes that the beam did not keep have no node, because
+// most prefixes are not kept.
 class PrefixTree {
  public:
   std::int64_t child(std::int64_t parent, std::int32_t label, std::int64_t frame) {
@@ -63,16 +63,17 @@ class PrefixTree {
 struct Candidate {
   std::int64_t parent = -1;  // −1 for the root
   std::int32_t label = 0;
+  std::size_t place = 0;  // order in which the candidates of a frame were found
   Score score;
   double total = kImpossible;
 };
 
-// The candidates of a frame, in the order in which they were found.
+// The candidates of a frame.
 class Candidates {
  public:
   Score& score(std::int64_t parent, std::int32_t label) {
     const auto [found, made] = places_.try_emplace(key_of(parent, label), list_.size());
-    if (made) list_.push_back({parent, label, {}, kImpossible});
+    if (made) list_.push_back({parent, label, list_.size(), {}, kImpossible});
     return list_[found->second].score;
   }
   void clear() {
@@ -81,23 +82,19 @@ class Candidates {
   }
 
   // Return the best `width` candidates. Among candidates with equal scores, those found first are better.
+  // Call clear() before the next score().
   std::span<const Candidate> best(std::int64_t width) {
     for (Candidate& one : list_) one.total = one.score.total();
     const auto kept = std::min(std::ssize(list_), static_cast<std::ptrdiff_t>(width));
-    order_.resize(list_.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::partial_sort(order_.begin(), order_.begin() + kept, order_.end(),
-                      [this](std::size_t a, std::size_t b) {
-                        return list_[a].total > list_[b].total || (list_[a].total == list_[b].total && a < b);
+    std::partial_sort(list_.begin(), list_.begin() + kept, list_.end(),
+                      [](const Candidate& a, const Candidate& b) {
+                        return a.total > b.total || (a.total == b.total && a.place < b.place);
                       });
-    best_.clear();
-    for (std::ptrdiff_t i = 0; i < kept; ++i) best_.push_back(list_[order_[static_cast<std::size_t>(i)]]);
-    return best_;
+    return std::span(list_).first(static_cast<std::size_t>(kept));
   }
 
  private:
-  std::vector<Candidate> list_, best_;
-  std::vector<std::size_t> order_;
+  std::vector<Candidate> list_;
   std::unordered_map<std::uint64_t, std::size_t> places_;
 };
 
