@@ -14,10 +14,10 @@ constexpr const char* kEndTokens = "eos_token_id";
 // Name of the key for texts that end the output: a text or a list of texts.
 constexpr const char* kStopStrings = "stop_strings";
 
-// Read the SearchOptions of a folder from generation_config.json. Special tokens that this file lacks are
-// read from config.json. If the folder has no generation_config.json, all options are read from config.json;
-// keys that config.json lacks are read from its object "decoder", "generator" or "text_config". transformers
-// reads folders in the same way.
+// Return the decoding options that generation_config.json sets. If a special token is missing in this file,
+// it is read from config.json. Without generation_config.json, all options are read from config.json. If a
+// key is missing there, it is read from the object "decoder", "generator" or "text_config" in config.json.
+// transformers reads folders in the same way.
 SearchOptions search_options_of(const formats::ModelFolder& folder);
 
 // If the folder has no generation_config.json, set folder.generation_config to the settings in config.json

@@ -18,10 +18,10 @@ namespace regard::train {
 
 class RunLog {
  public:
-  // Open the log for appending. Remove incomplete and invalid lines. Also remove the lines that a resumed run
-  // writes again: lines of steps after `last_step`, the line of the validation of this step unless
-  // `validated` is true, and the line of the final average. `events` is a folder for a TensorBoard event file
-  // with the same numbers; empty means none. Throws io.
+  // Open the log for appending. Remove incomplete and invalid lines, and the lines that a resumed run writes
+  // again: all lines of steps after `last_step`, and the line of the final average. If `validated` is false,
+  // the run validates `last_step` again, so the line of this validation is also removed. `events` is a folder
+  // for a TensorBoard event file with the same numbers; empty means none. Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, bool validated,
          const std::filesystem::path& events = {});
   void write(Json line);  // adds the member "time"; throws io

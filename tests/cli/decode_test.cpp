@@ -141,8 +141,8 @@ TEST_F(Decode, GenerateContinuesAndSamplesByTheSeed) {
   EXPECT_EQ(prompt.out, "the" + greedy[0] + "\n") << prompt.err;
 }
 
-// The folder's values of sampling options apply to --sample if the folder itself does not sample. Greedy
-// search ignores them, even invalid ones.
+// --sample uses the folder's sampling values even if the folder selects greedy search. Greedy search does not
+// use these values, so they may be invalid.
 TEST_F(Decode, SamplingHasTheFoldersValues) {
   const auto written = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"generate", "gpt", "--max-new", "15", "-s", "7"});

@@ -106,8 +106,8 @@ std::string big(std::uint32_t number, int count = 4) {
   return text;
 }
 
-// Return the headers of files with 200 bytes of 16-bit samples in one channel. `size` is the declared size of
-// the samples.
+// The following functions return the header of a sound file with one channel of 16-bit samples. `size` is the
+// size of the samples in bytes that the header declares. The test writes 200 bytes of samples.
 std::string aiff_header(std::uint32_t size) {
   return "FORM" + big(size + 46) + "AIFFCOMM" + big(18) + big(1, 2) + big(100) + big(16, 2) +
          std::string("\x40\x0c\xfa\0\0\0\0\0\0\0", 10) + "SSND" + big(size + 8) + big(0) + big(0);

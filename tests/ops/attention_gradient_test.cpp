@@ -127,8 +127,8 @@ TEST_P(AttentionGradients, OfAMemory) {
   check_operation(memory, 3);
 }
 
-// Columns may have several roles: the keys may also be the values, and self-attention without projections
-// reads the same columns three times. The gradient is the sum over the roles.
+// The same columns can be the keys and the values. In self-attention without projections, they are also the
+// queries. Their gradient is the sum of the gradients of queries, keys and values.
 TEST_P(AttentionGradients, OfColumnsThatOverlap) {
   Batch batch;
   for (const std::int64_t length : {5, 1, 12}) batch.add(length, length);

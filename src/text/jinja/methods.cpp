@@ -157,7 +157,7 @@ std::int64_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Methods of strings, and the maximum numbers of their arguments.
+// The methods of strings. The number is the maximum number of arguments.
 constexpr std::array<std::pair<std::string_view, std::size_t>, 20> kTextMethods{
     {{"strip", 1},   {"lstrip", 1},     {"rstrip", 1},       {"upper", 0},        {"lower", 0},
      {"title", 0},   {"capitalize", 0}, {"split", 2},        {"rsplit", 2},       {"splitlines", 1},
