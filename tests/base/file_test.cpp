@@ -217,6 +217,7 @@ TEST(AtomicFile, TakesNamesOfEveryLength) {
       EXPECT_LE(temporary.size(), 110u);
       EXPECT_TRUE(is_leftover(temporary));
     }
+  EXPECT_NE(temporary_beside(std::string(64, 'a')).string().find(std::string(64, 'a')), std::string::npos);
   // Names that are shortened to their common beginning still get different temporary names.
   EXPECT_NE(temporary_beside(std::string(200, 'a') + "b"), temporary_beside(std::string(200, 'a') + "c"));
 }

@@ -84,6 +84,7 @@ TEST(Patterns, ClassesOfOniguruma) {
 TEST(Patterns, EmptyMatches) {
   check({
       {R"(x*)", "axbxx", "#a#b#"},
+      {R"(x*)", "éüxa中", "#é#ü#a#中#"},
       {"", "aé", "#a#é#"},
       {R"(^)", "a\nb\n", "#a\n#b\n"},
       {R"($)", "a\nb\n", "a#\nb#\n#"},

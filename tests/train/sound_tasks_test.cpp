@@ -223,7 +223,7 @@ channels = 8)",
   const std::string short_row = "short.wav\tlow\n";
   ThreadPool pool(2);
   std::vector<std::size_t> touched;
-  for (const std::string& table : {short_row + rows, rows + short_row}) {
+  for (const std::string& table : {short_row + rows, rows + short_row, rows + rows}) {
     fs::remove(folder / "valid.tsv");
     regard::testing::write_file(folder.path(), "valid.tsv", table);
     const RunConfig config = read_run((folder / "run.toml").string(), {"data.cache=never"});
@@ -232,6 +232,7 @@ channels = 8)",
     touched.push_back(context.trainer->arena().touched());
   }
   EXPECT_NEAR(static_cast<double>(touched[0]) / static_cast<double>(touched[1]), 1.0, 0.1);
+  EXPECT_NEAR(static_cast<double>(touched[2]) / static_cast<double>(touched[1]), 1.0, 0.1);
 }
 
 TEST_F(SoundRun, SpeechRecognitionByWhisper) {
