@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import typing
 
 # Test programs of the lower directories run only code of these directories, so they cannot detect a mutant
 # elsewhere.
@@ -72,6 +73,13 @@ def limit_resources():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+class Step(typing.NamedTuple):
+    """The compilation of one file."""
+    object: pathlib.Path  # where the linker finds the result
+    key: tuple  # equal for steps with equal results
+    command: list
+
+
 class Suite:
     """A build and its test programs."""
 
@@ -80,6 +88,7 @@ class Suite:
         self.scratch = build / "mutant"
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(parents=True)
+        self.objects = {}  # the object file of each compiled step
         self.shell(["cmake", "--preset", "asan" if sanitizers else "release", "-B", str(build)])
         self.shell(["cmake", "--build", str(build), "-j", str(jobs)])
         self.commands = self.read_commands()
@@ -177,17 +186,31 @@ class Suite:
                     text = text.replace(f'"{self.root / file}"', f'"{place}"')
                 sources = [folder / f"{len(steps)}_{compiled.name}"]  # several targets have a unity_1_cxx.cxx
                 sources[0].write_text(text)
+            numbers = [one["number"] for one in mutants if (compiled, command) in self.commands[one["file"]]]
             for source in sources:
                 words = shlex.split(command)
                 kind = ".program" if "regard_program.dir/" in command else ""
-                words[words.index("-o") + 1] = str(folder / f"{len(steps)}{kind}.o")
+                output = words[words.index("-o") + 1]
                 words[words.index("-c") + 1] = str(source)
                 # The mutated copy is in another folder, but includes headers of its directory by name.
                 quoted = sorted({str((self.root / file).parent) for file in texts})
-                steps.append(words + [word for path in quoted for word in ("-iquote", path)])
+                steps.append(Step(folder / f"{len(steps)}{kind}.o", (output, "" if groups else source.name, *numbers),
+                                  words + [word for path in quoted for word in ("-iquote", path)]))
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            done = list(pool.map(lambda words: subprocess.run(words, cwd=self.build, capture_output=True).returncode, steps))
-        return None if any(done) else folder
+            done = list(pool.map(self.compile_object, steps))
+        return folder if all(done) else None
+
+    def compile_object(self, step):
+        """Compile one file, unless it was compiled before with the same mutants. Return whether it compiles."""
+        kept = self.objects.get(step.key)
+        if kept is None:
+            kept = self.scratch / f"{len(self.objects)}_{abs(hash(step.key))}.o"
+            step.command[step.command.index("-o") + 1] = str(kept)
+            if subprocess.run(step.command, cwd=self.build, capture_output=True).returncode:
+                return False
+            self.objects[step.key] = kept
+        step.object.symlink_to(kept)
+        return True
 
     def linked(self, program, folder):
         """Link a program with the objects of a folder, which replace definitions of the library and of bin/regard."""
