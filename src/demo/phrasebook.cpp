@@ -1,5 +1,6 @@
 #include "demo/phrasebook.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -29,13 +30,12 @@ bool is_candidate(const Phrase& phrase) {
   return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
 }
 
-// Mark the sentences of articles(), and hold out all sentences for which reveals() returns true.
+// Mark the sentences of articles(), and hold out these sentences and their variants.
 void hold_out_articles(std::vector<Phrase>& book) {
   for (Phrase& phrase : book) {
-    for (const Article& article : articles()) {
-      if (phrase.english == article.english) phrase.article = true;
-      if (reveals(phrase.english, article)) phrase.held_out = true;
-    }
+    phrase.article = std::ranges::any_of(
+        articles(), [&](const Article& article) { return phrase.english == article.english; });
+    phrase.held_out = is_variant_of_an_article(phrase.english);
   }
 }
 

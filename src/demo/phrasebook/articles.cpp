@@ -1,6 +1,7 @@
 #include "demo/phrasebook/articles.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "demo/phrasebook/book.h"
@@ -107,22 +108,33 @@ constexpr std::array kArticles{
             {"quick brown fox jumps over", "lazy dog"}},
 };
 
+// Return the words, each with a space before and after it.
+std::string spaced(std::string_view text) {
+  std::string out = " ";
+  for (const std::string& word : words_of(text)) out += word + " ";
+  return out;
+}
+
 }  // namespace
 
 std::span<const Article> articles() {
   return kArticles;
 }
 
-bool reveals(std::string_view sentence, const Article& article) {
-  const auto spaced = [](std::string_view text) {
-    std::string out = " ";
-    for (const std::string& word : words_of(text)) out += word + " ";
-    return out;
-  };
+bool is_variant_of_an_article(std::string_view sentence) {
+  static const std::set<std::string> without_keys = [] {
+    std::set<std::string> sentences;
+    for (const Article& article : kArticles)
+      if (article.keys[0] == nullptr) sentences.insert(spaced(article.english));
+    return sentences;
+  }();
   const std::string text = spaced(sentence);
-  if (article.keys[0] == nullptr) return text == spaced(article.english);
-  return std::ranges::all_of(article.keys, [&text](const char* key) {
+  if (without_keys.contains(text)) return true;
+  const auto contains = [&text](const char* key) {
     return key == nullptr || text.find(" " + std::string(key) + " ") != std::string::npos;
+  };
+  return std::ranges::any_of(kArticles, [&](const Article& article) {
+    return article.keys[0] != nullptr && std::ranges::all_of(article.keys, contains);
   });
 }
 

@@ -21,8 +21,8 @@ struct Article {
 
 std::span<const Article> articles();
 
-// Return true if `sentence` is the article's sentence or a variant, which contains all keys as sequences of
-// whole words. Such a sentence must not be used for training.
-bool reveals(std::string_view sentence, const Article& article);
+// Return true if `sentence` is the sentence of an article, or a variant of one: it contains all keys of the
+// article as sequences of whole words. Such a sentence must not be used for training.
+bool is_variant_of_an_article(std::string_view sentence);
 
 }  // namespace regard::demo::phrases

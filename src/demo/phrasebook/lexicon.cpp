@@ -146,8 +146,9 @@ class Alignment {
     std::ranges::stable_sort(longest_first, std::greater<>(), [](const auto& one) { return one.first; });
     for (const auto& [size, hindi] : longest_first) {
       const auto here = places(english_, english_linked_, english, length, again);
+      if (here.empty()) continue;
       const auto there = places(hindi_, hindi_linked_, hindi, size, false);
-      if (here.empty() || here.size() != there.size()) continue;
+      if (here.size() != there.size()) continue;
       for (std::size_t k = 0; k < here.size(); ++k)
         for (std::size_t i = here[k]; i < here[k] + length; ++i)
           for (std::size_t j = there[k]; j < there[k] + size; ++j) {
