@@ -178,6 +178,9 @@ TEST(Bench, TrainReportsPrecisionAndSpeed) {
     EXPECT_EQ(line["dtype"], precision);
     EXPECT_EQ(line["steps"], 2);
     expect_positive(line, {"tokens_per_s", "step_ms", "processor_ms", "gflops"});
+    // A training step takes about 6 operations per parameter and token (Kaplan et al. 2020, section 2.1).
+    const double operations = line["gflops"].get<double>() * 1e9 / line["tokens_per_s"].get<double>();
+    EXPECT_NEAR(operations / line["parameters"].get<double>(), 6, 0.6);
   }
 }
 

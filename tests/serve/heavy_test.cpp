@@ -10,12 +10,6 @@
 namespace regard::testing {
 namespace {
 
-std::uint64_t counted(TestServer& server, const std::string& metric) {
-  const std::string text = server.get("/metrics").body;
-  const std::size_t at = text.find(metric + " ");
-  return at == text.npos ? 0 : std::stoull(text.substr(at + metric.size() + 1));
-}
-
 TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
   serve::ServeOptions options = serve_options();
   options.in_progress = 4, options.queue = 64;
@@ -83,14 +77,14 @@ TEST(NewTokens, AreBoundedOnEveryRoute) {
   for (const Json& request : requests) {
     const Reply reply = server.post("/generate", request);
     ASSERT_EQ(reply.status, 200) << reply.body;
-    const std::uint64_t after = counted(server, "regard_completion_tokens_total{model=\"gpt\"}") +
-                                counted(server, "regard_completion_tokens_total{model=\"translator\"}");
+    const std::uint64_t after = server.counted("regard_completion_tokens_total{model=\"gpt\"}") +
+                                server.counted("regard_completion_tokens_total{model=\"translator\"}");
     EXPECT_LE(after - before, 7u) << request;
     before = after;
   }
   const Json long_text{{"q", repeated("the quick brown fox ", 4)}, {"source", "en"}, {"target", "hi"}};
   ASSERT_EQ(server.post("/translate", long_text).status, 200);
-  EXPECT_LE(counted(server, "regard_completion_tokens_total{model=\"translator\"}"), 14u);
+  EXPECT_LE(server.counted("regard_completion_tokens_total{model=\"translator\"}"), 14u);
   const Reply attended = server.post("/attend", {{"model", "gpt"}, {"text", "the"}, {"generate", 100}});
   ASSERT_EQ(attended.status, 200) << attended.body;
   EXPECT_EQ(server.post("/generate", {{"model", "gpt"}, {"inputs", "the"}, {"max_new", 8}}).status, 400);
@@ -116,7 +110,7 @@ TEST(Sentences, OfOneTextDoNotFillTheQueue) {
   RawClient client(server.port());
   const Json request{{"q", repeated("A dog. ", 20000)}, {"source", "en"}, {"target", "hi"}};
   client.send(request_text("POST", "/translate", request.dump()));
-  const auto queued = [&] { return counted(server, "regard_queue_length{model=\"translator\"}"); };
+  const auto queued = [&] { return server.counted("regard_queue_length{model=\"translator\"}"); };
   ASSERT_TRUE(becomes([&] { return queued() > 0; }));
   std::uint64_t longest = 0;
   for (int i = 0; i < 20; ++i) longest = std::max(longest, queued());
@@ -135,7 +129,7 @@ TEST(Pipelining, DoesNotHideThatTheClientIsGone) {
     client.send("more");
   }
   EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
-  EXPECT_LT(counted(server, "regard_completion_tokens_total{model=\"gpt\"}"), 20000u);
+  EXPECT_LT(server.counted("regard_completion_tokens_total{model=\"gpt\"}"), 20000u);
 }
 
 TEST(Responses, AreBoundedInMemory) {

@@ -34,10 +34,17 @@ TEST(Speech, TranscriptsAreTheLibrarys) {
   const Transcript expected = Transcriber(model, {.language = "en"}).transcribe(sound_file("long.wav"));
   ASSERT_FALSE(expected.segments.empty());
   std::string joined;
-  for (const TranscriptSegment& one : expected.segments) joined += (joined.empty() ? "" : " ") + one.text;
+  std::uint64_t tokens = 0;
+  for (const TranscriptSegment& one : expected.segments) {
+    joined += (joined.empty() ? "" : " ") + one.text;
+    tokens += one.tokens.size();
+  }
+  const std::string metric = "regard_completion_tokens_total{model=\"whisper\"}";
+  const std::uint64_t before = speech_server().counted(metric);
   Reply reply = post_sound("/v1/audio/transcriptions", sound, {{"language", "en"}});
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.json()["text"], joined);
+  EXPECT_EQ(speech_server().counted(metric) - before, tokens);
   for (const char* name : {"text", "srt", "vtt"}) {
     reply = post_sound("/v1/audio/transcriptions", sound,
                        {{"language", "en"}, {"response_format", name}, {"model", "whisper"}});

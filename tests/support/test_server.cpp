@@ -167,6 +167,12 @@ Reply TestServer::get(const std::string& path) {
   return client.read();
 }
 
+std::uint64_t TestServer::counted(const std::string& metric) {
+  const std::string text = get("/metrics").body;
+  const std::size_t at = text.find(metric + " ");
+  return at == text.npos ? 0 : std::stoull(text.substr(at + metric.size() + 1));
+}
+
 Reply TestServer::post(const std::string& path, const Json& body) {
   RawClient client(port());
   client.send(request_text("POST", path, body.dump()));

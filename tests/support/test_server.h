@@ -81,6 +81,7 @@ class TestServer {
   Reply post(const std::string& path, const Json& body);
   Reply post_form(const std::string& path, const std::string& body,
                   const std::string& type = "application/x-www-form-urlencoded");
+  std::uint64_t counted(const std::string& metric);  // a value of /metrics; 0 if it is missing
 
   static std::string folder(const std::string& name);  // path of the model folder
 
