@@ -82,6 +82,14 @@ TEST(WeightEma, RestoresWeightsAndAverages) {
   WeightEma misfit(wrong.all, 0.5, false);
   EXPECT_REGARD_ERROR(misfit.restore(*formats::SafetensorsFile::open(folder / "o.safetensors")),
                       ErrorKind::bad_file, "weight.elsewhere");
+  // Tensors of another shape or type are refused.
+  for (const Tensor& saved : {Tensor::zeros({4}), Tensor::zeros({3}, DType::i32)}) {
+    std::vector<formats::NamedTensor> state = average.state();
+    state.back().tensor = saved;
+    formats::write_safetensors(folder / "changed.safetensors", state);
+    EXPECT_REGARD_ERROR(restored.restore(*formats::SafetensorsFile::open(folder / "changed.safetensors")),
+                        ErrorKind::bad_file, "does not match the model");
+  }
 }
 
 TEST(WeightEma, WithoutADecayThereIsNoAverage) {
