@@ -129,10 +129,10 @@ class Alignment {
   // Return the positions at which the phrase occurs. Unless `again` is set, leave out positions with a linked
   // word.
   static std::vector<std::size_t> places(const Words& sentence, const std::vector<bool>& linked,
-                                         const std::string& phrase, std::size_t length, bool again) {
+                                         std::string_view phrase, std::size_t length, bool again) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i + length <= sentence.size(); ++i) {
-      bool free = true;
+      bool free = phrase.starts_with(sentence[i]);
       for (std::size_t k = i; k < i + length; ++k) free = free && (again || !linked[k]);
       if (free && joined(std::span(sentence).subspan(i, length)) == phrase) found.push_back(i);
     }
@@ -141,8 +141,9 @@ class Alignment {
 
   void link(const std::string& english, std::size_t length, const std::vector<std::string>& translations,
             bool again) {
-    std::vector<std::pair<std::size_t, std::string>> longest_first;
-    for (const std::string& one : translations) longest_first.emplace_back(words_of(one).size(), one);
+    std::vector<std::pair<std::size_t, std::string_view>> longest_first;  // number of words, words
+    for (const std::string& one : translations)
+      longest_first.emplace_back(static_cast<std::size_t>(std::ranges::count(one, ' ')) + 1, one);
     std::ranges::stable_sort(longest_first, std::greater<>(), [](const auto& one) { return one.first; });
     for (const auto& [size, hindi] : longest_first) {
       const auto here = places(english_, english_linked_, english, length, again);
