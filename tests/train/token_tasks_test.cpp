@@ -114,11 +114,18 @@ TEST_F(TokenTasks, TagsAreLearnt) {
   const ProgramResult result =
       train({"--set", "training.max_steps=200", "--set", "validation.every_steps=0"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_GT(last_validation("run")["accuracy"], 0.98) << result.err;
+  const Json validation = last_validation("run");
+  EXPECT_GT(validation["accuracy"], 0.98) << result.err;
+  EXPECT_FALSE(validation.contains("f1")) << validation;
   expect_confusion("run");
   const Json config = read_json((folder / "run/latest/config.json").string());
   EXPECT_EQ(config["architectures"][0], "BertForTokenClassification");
   EXPECT_EQ(config["id2label"]["1"], "ODD");
+  const ProgramResult short_run =
+      train({"--set", "training.max_steps=1", "--set", "validation.metrics=[\"f1\", \"loss\"]", "--set",
+             "output.folder=short"});
+  ASSERT_EQ(short_run.exit_code, 0) << short_run.err;
+  EXPECT_TRUE(last_validation("short").contains("f1")) << last_validation("short");
 }
 
 TEST_F(TokenTasks, TagsHaveTheSameBitsForAnyThreadsAndAfterAKill) {
