@@ -41,6 +41,13 @@ TEST(CutInput, TheResultsOfTheLinesBeforeTheEndAreWritten) {
     EXPECT_NE(cut.err.find("truncated"), std::string::npos) << cut.err;
     EXPECT_EQ(cut.out, whole.out) << arguments[0];
   }
+  // --skip-bad skips lines, but not the end of a file.
+  std::vector<std::string> skipping = verbs[2].first;
+  skipping.push_back("--skip-bad");
+  const std::string packed = gzip("Green.\n" + rest);
+  const ProgramResult cut = run_program(skipping, folder.path(), packed.substr(0, packed.size() / 2));
+  EXPECT_EQ(cut.exit_code, 3);
+  EXPECT_NE(cut.err.find("truncated"), std::string::npos) << cut.err;
 }
 
 TEST(TooLongLine, IsSkippedWithSkipBad) {
