@@ -30,7 +30,6 @@ namespace regard::cli {
 namespace {
 
 constexpr std::int64_t kSteps = 2700;  // number of training steps; they take up to two minutes on two cores
-constexpr std::int64_t kWarmup = 200;
 
 struct DemoOptions {
   std::string folder = "runs/demo";
@@ -45,8 +44,12 @@ std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
 
+std::int64_t warmup_steps(std::int64_t steps) {
+  return std::min<std::int64_t>(200, steps / 3);
+}
+
 // Return the run file for the phrasebook.
-std::string run_file() {
+std::string run_file(std::int64_t steps) {
   return fmt::format(R"(# English to Hindi, on the phrasebook of `regard demo`.
 # 'regard train --help-config' explains every key.
 task = "translation"
@@ -86,7 +89,7 @@ samples = 2
 [output]
 folder = "runs/phrasebook"         # relative to the working directory
 )",
-                     kSteps, kWarmup);
+                     steps, warmup_steps(steps));
 }
 
 // Write the phrasebook to an existing folder: the pairs for training and the held-out ones.
@@ -111,7 +114,7 @@ void export_phrasebook(const DemoOptions& options, const Globals& globals) {
   demo::phrasebook();
   AtomicFolder folder(options.exported);
   write_phrasebook(folder.temporary());
-  write_file_atomically(folder.temporary() / "run.toml", run_file());
+  write_file_atomically(folder.temporary() / "run.toml", run_file(options.steps));
   folder.commit();
   if (globals.quiet) return;
   print_message(
@@ -124,12 +127,12 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
       fmt::format("seed={}", seed),
       fmt::format("training.max_steps={}", options.steps),
-      fmt::format("training.warmup_steps={}", std::min(kWarmup, options.steps / 3)),
+      fmt::format("training.warmup_steps={}", warmup_steps(options.steps)),
       fmt::format("validation.every_steps={}", options.steps),
       "validation.metrics=[\"loss\"]",
       "validation.samples=0",
       "output.folder=" + std::filesystem::absolute(options.folder).string()};
-  return train::parse_run(run_file(), (data_folder(options) / "demo.toml").string(), overrides);
+  return train::parse_run(run_file(options.steps), (data_folder(options) / "demo.toml").string(), overrides);
 }
 
 // Remove the run folder. Throws usage for a folder that this command did not create.
@@ -330,8 +333,9 @@ void add_demo(CLI::App& app, Globals& globals) {
       ->check(CLI::Range(1, 1000000));
   verb->add_option("--export", options->exported,
                    "Create this folder with the phrasebook as text files and a run file, and do not train")
-      ->check(not_empty());
-  verb->add_flag("--retrain", options->retrain, "Train again if the run exists");
+      ->check(not_empty())
+      ->excludes("--folder");
+  verb->add_flag("--retrain", options->retrain, "Train again if the run exists")->excludes("--export");
   set_action(*verb, globals, options, demo);
 }
 
