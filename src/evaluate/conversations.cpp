@@ -29,7 +29,7 @@ Rows read_rows(const train::ChatFormat& format, const DataOptions& data, std::si
       if (!cut)
         throw row.error(0, "the conversation is too long")
             .found(counted(one.ids.size(), "token"))
-            .expected(fmt::format("at most {} tokens", most))
+            .expected(fmt::format("at most {}", counted(most, "token")))
             .remedy("Remove the row, or truncate long conversations");
       one.ids.resize(most), one.written.resize(most);
       ++rows.truncated;
@@ -54,7 +54,7 @@ Evaluation conversations(const Subject& subject, const std::filesystem::path& fo
   if (positions > 0 && options.context > positions)
     throw usage_error("the context exceeds the model's maximum number of positions")
         .found(fmt::format("a context of {} tokens", options.context))
-        .expected(fmt::format("at most {} tokens", positions));
+        .expected(fmt::format("at most {}", counted(positions, "token")));
   const std::int64_t context = options.context > 0 ? options.context : positions;
   const text::TokenizerConfig settings =
       text::read_tokenizer_config(formats::ModelFolder::open(folder).tokenizer);

@@ -15,7 +15,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   if (most > 0 && context > most)
     throw usage_error("the context exceeds the model's maximum number of positions")
         .found(fmt::format("a context of {} tokens", context))
-        .expected(fmt::format("at most {} tokens", most));
+        .expected(fmt::format("at most {}", counted(most, "token")));
   data::CorpusReport report;
   const std::string text = data::read_text(data.files, data::Faulty::refuse, report);
   const std::vector<std::int32_t> stream = train::encode_stream(*subject.model.target, text, subject.pool);

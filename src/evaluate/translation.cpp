@@ -47,7 +47,7 @@ void check_length(const infer::LoadedModel& model, std::size_t tokens, const cha
     throw Error(ErrorKind::invalid_input,
                 fmt::format("{} exceeds the model's maximum number of positions", what))
         .found(counted(tokens, "token"))
-        .expected(fmt::format("at most {} tokens", most))
+        .expected(fmt::format("at most {}", counted(most, "token")))
         .remedy("Split the line, or leave it out");
 }
 

@@ -33,7 +33,7 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
   if (max_positions > 0 && window_ > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
         .found(counted(window_, "token"))
-        .expected(fmt::format("at most {} tokens", max_positions));
+        .expected(fmt::format("at most {}", counted(max_positions, "token")));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
   if (stride_ < 0 || stride_ >= window_)
     throw usage_error("the stride is out of range")

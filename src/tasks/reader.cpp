@@ -21,7 +21,7 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
   if (max_positions > 0 && most_ > max_positions)
     throw usage_error("the maximum length exceeds the model's maximum number of positions")
         .found(std::to_string(most_))
-        .expected(fmt::format("at most {} tokens", max_positions));
+        .expected(fmt::format("at most {}", counted(max_positions, "token")));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
     throw usage_error("the maximum length is too small for the special tokens and text")

@@ -39,7 +39,7 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   if (max_positions > 0 && window > max_positions)
     throw usage_error("the window exceeds the model's maximum number of positions")
         .found(counted(window, "token"))
-        .expected(fmt::format("at most {} tokens", max_positions));
+        .expected(fmt::format("at most {}", counted(max_positions, "token")));
   if (window <= added)
     throw usage_error("the window is too small for the special tokens and a word")
         .found(counted(window, "token"))
