@@ -170,8 +170,8 @@ check-mpi:
 	@echo "== several processes"
 	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),4)
 
-# Kill runs of one process and, if mpirun is installed, of four processes, KILLS times in all. Each half has four
-# kinds of runs.
+# Kill training runs at random times and resume them, KILLS times in all. Default: 200. Half of the kills are
+# of runs with one process, the other half of runs with four processes; the latter are skipped without mpirun.
 ALL_KILLS := $(or $(KILLS),200)
 check-kills: build
 	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $$(($(ALL_KILLS) / 2)) --kills-only; fi

@@ -1,6 +1,6 @@
 // 2. Attention without learned parameters: similarity → softmax → weighted sum. The word "Bank" has the same
-// vector in both sentences before attention and different vectors after it. The result is computed word by
-// word, with matrices and with attention(); the three results agree.
+// vector in both sentences before attention and different vectors after it. The output is computed in three
+// ways that agree: word by word, with matrices, and with attention().
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -89,7 +89,8 @@ struct Study {
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 
   // An intervention that changed nothing. `reason` is "place" if no pass computes the value to be changed,
-  // and "positions" or "keys" if no input has a token there; `message` states this in one sentence.
+  // and "positions" or "keys" if no input has tokens at the positions or keys that it names; `message` states
+  // this in one sentence.
   struct Warning {
     std::string intervention, reason, message;
   };
