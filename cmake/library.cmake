@@ -16,13 +16,15 @@ endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer -Og)
-  # The sanitizers do not detect an index past the end of a span or vector whose buffer is larger.
+  # Check the indices of spans and vectors: the sanitizers do not detect an index past the end if the buffer
+  # is larger.
   target_compile_definitions(regard_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
 endif()
 if(REGARD_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Check addresses by calls instead of inline code, so that the unrolled kernels compile in a quarter of the time.
-  # Code of the tests is not checked for undefined behaviour, which would double its compile time.
+  # Check addresses by calls instead of inline code, so that the unrolled kernels compile in a quarter of the
+  # time. Code of the tests is not checked for undefined behaviour, because the checks would double its
+  # compile time.
   target_compile_options(regard_options INTERFACE --param=asan-instrumentation-with-call-threshold=0
     $<$<BOOL:$<TARGET_PROPERTY:REGARD_IS_TEST>>:-fno-sanitize=undefined>)
 endif()

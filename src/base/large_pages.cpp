@@ -17,8 +17,8 @@ constexpr std::size_t kLine = 64;
 // an allocation from its address.
 constexpr std::size_t kRegion = std::size_t{64} << 20;
 
-// Header of a region of large pages. Allocations share a region, because a matrix rarely fills whole large
-// pages; the region is freed with its last allocation, and unused parts use no physical memory.
+// Header of a region of huge pages. Allocations share a region, because a matrix rarely fills whole huge
+// pages. The region is freed with its last allocation, and unused parts use no physical memory.
 struct alignas(kLine) Region {
   std::size_t size, used;
   std::size_t pieces;
