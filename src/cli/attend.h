@@ -37,7 +37,8 @@ void require_generated(const AttendOptions& options, bool generates, ModelKind k
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows. --what-if: results with one head ablated at a time, for the
-// heads with the highest scores; --compare: attention weights for another text.
+// heads with the highest scores; --checkpoints: attention weights with every checkpoint of the run;
+// --compare: attention weights for another text.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 

@@ -63,7 +63,8 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
-// Parse the body of an error as JSON. Returns a "discarded" value if it is not JSON.
+// Parse the body of an error as JSON. Returns a "discarded" value if the body is not JSON or is longer than
+// kMostError.
 Json error_json(const std::string& body) {
   if (body.size() > kMostError) return Json(Json::value_t::discarded);
   return Json::parse(body, nullptr, false);
