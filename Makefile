@@ -60,7 +60,7 @@ check: packages
 	@tools/check_symbols.sh $(BUILD)
 	@tools/check_baseline.sh $(BUILD)
 
-# All tests except those labelled data or slow.
+# Run the tests with sanitizers, except the tests with the label `data` or `slow`.
 asan: packages
 	@echo "== address and undefined-behaviour sanitizers"
 	@cmake --preset asan $(if $(DIRECTORIES),"-DREGARD_DIRECTORIES=$(DIRECTORIES)" "-DREGARD_TEST_DIRECTORIES=$(DIRECTORIES)") >/dev/null
@@ -95,7 +95,7 @@ old-machine: check-packages build
 	@echo "== a processor without AVX"
 	@tools/check_old_machine.sh $(BUILD)/bin/regard
 
-# Tests of the server with src/serve under the sanitizers; the rest of the library is not instrumented.
+# Run the tests of the server with sanitizers; most of the library outside src/serve is not instrumented.
 sanitize-serve: build
 	@echo "== src/serve under the address, undefined-behaviour and thread sanitizers"
 	@cmake --build $(BUILD) -j $(JOBS) --target test_serve_address test_serve_thread
@@ -116,7 +116,8 @@ fuzz: check-packages
 soak: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_soak
 
-# Uses a clone of the last commit, kept in build/ so that the next run builds only what has changed.
+# Run mutation tests in a clone of the last commit. The clone is kept in build/, so that the next run builds
+# only what has changed.
 SEED ?= 1
 CLONE := build/mutants-clone
 mutants: packages
@@ -170,8 +171,8 @@ check-mpi:
 	@echo "== several processes"
 	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),4)
 
-# Kill runs of one process and, if mpirun is installed, of four processes, KILLS times in all. Each half has four
-# kinds of runs.
+# Kill training runs at random times and resume them, KILLS times in all. Default: 200. Half of the kills are
+# of runs with one process, the other half of runs with four processes; the latter are skipped without mpirun.
 ALL_KILLS := $(or $(KILLS),200)
 check-kills: build
 	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $$(($(ALL_KILLS) / 2)) --kills-only; fi

@@ -178,7 +178,7 @@ class Bench:
                  "--end-token", "-o", tokenizer, "--quiet"])
             count = lambda f: [len(ids.split()) for ids in run(
                 [self.program, "tokenizer", "encode", "-T", tokenizer, f, "--view", "ids"]).splitlines()]
-            # PyTorch's targets also have a start token, which is only an input and is not predicted.
+            # Count the start token of PyTorch's target sequences, which is an input but is not predicted.
             return sorted(((s, t + 1) for s, t in zip(count(files[0]), count(files[1]))), key=lambda p: (p[1], p[0]))
 
     def decode(self):

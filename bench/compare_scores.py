@@ -29,7 +29,8 @@ from pathlib import Path
 
 from compare_tasks import ROOT, PeerBatches, order_of_epoch, table
 
-# Metrics of `regard evaluate`. FILE has its numbers: percent for question answering, fractions for the other tasks.
+# Metrics of `regard evaluate`. In FILE, they are percentages for question answering and fractions for the
+# other tasks.
 METRICS = {"classification": ["accuracy"], "token-classification": ["accuracy"], "question-answering": ["f1", "exact_match"],
            "embedding": ["recall_at_1"]}
 # Without this file, transformers 5 replaces the normalizer of tokenizer.json with that of BertTokenizer, which strips accents.
@@ -187,7 +188,7 @@ def run_all(options):
                     try:
                         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     except BlockingIOError:
-                        continue  # another process makes this run
+                        continue  # another process is doing this run
                     if key not in {(row["recipe"], row["seed"], row["program"]) for row in done(options.results)}:
                         line = json.dumps(run_once(options, recipe, seed, program))
                         with open(options.results, "a", encoding="utf-8") as results:

@@ -52,7 +52,7 @@ def embed(body: dict):
 uvicorn.run(app, port=int(sys.argv[3]), log_level="error")
 """
 
-# One translation on each core, which is faster for many clients than all cores for one translation.
+# Each core computes one translation. With many clients, this is faster than all cores for one translation.
 TRANSLATION_PEER = """
 import sys, fastapi, uvicorn, ctranslate2, transformers
 translator = ctranslate2.Translator(sys.argv[1] + "-ct2", intra_threads=1, inter_threads=int(sys.argv[2]))

@@ -82,7 +82,7 @@ def read_examples(task, data, count, tokenizer, length):
     found = []
     for article in json.loads((data / "enhi-xquad/xquad.en.json").read_text(encoding="utf-8"))["data"]:
         for paragraph in article["paragraphs"]:
-            for question in paragraph["qas"]:  # each question is one window, so that windows are in the order of questions
+            for question in paragraph["qas"]:  # keep questions of one window, so that windows have the order of questions
                 if len(tokenizer(question["question"], paragraph["context"])["input_ids"]) <= length and len(found) < count:
                     found.append([question["question"], paragraph["context"], question["answers"][0], question["id"]])
     return found

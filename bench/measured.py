@@ -3,9 +3,8 @@ import json
 import subprocess
 import sys
 
-# The memory peak that the kernel reports for a process includes that of the process which called exec. If a large
-# Python process started the program, its memory would be counted too. Therefore a small Python process starts the
-# program.
+# The peak memory that the kernel reports for a program includes the memory of the process that started it.
+# Therefore a small Python process starts the program.
 SMALL = """
 import json, resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode

@@ -16,13 +16,15 @@ endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer -Og)
-  # The sanitizers do not detect an index past the end of a span or vector whose buffer is larger.
+  # Check the indices of spans and vectors: the sanitizers do not detect an index past the end if the buffer
+  # is larger.
   target_compile_definitions(regard_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
 endif()
 if(REGARD_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Check addresses by calls instead of inline code, so that the unrolled kernels compile in a quarter of the time.
-  # Code of the tests is not checked for undefined behaviour, which would double its compile time.
+  # Check addresses by calls instead of inline code, so that the unrolled kernels compile in a quarter of the
+  # time. Code of the tests is not checked for undefined behaviour, because the checks would double its
+  # compile time.
   target_compile_options(regard_options INTERFACE --param=asan-instrumentation-with-call-threshold=0
     $<$<BOOL:$<TARGET_PROPERTY:REGARD_IS_TEST>>:-fno-sanitize=undefined>)
 endif()
@@ -48,8 +50,8 @@ endif()
 
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
-# Code of these directories prepares, reports and writes; code of the other directories computes. A lighter optimisation
-# compiles in two thirds of the time.
+# Code of these directories does little of the computation. With a lighter optimisation, it compiles in two
+# thirds of the time.
 set(REGARD_LIGHT_SOURCES ${REGARD_SOURCES})
 list(FILTER REGARD_LIGHT_SOURCES INCLUDE REGEX
   "/src/(api|distributed|evaluate|inspect|models/families|report|serve|tasks|text/jinja|train)/|/generated/")
@@ -76,7 +78,8 @@ if(REGARD_SIMDJSON_FOUND)
   list(APPEND REGARD_LIBRARIES PkgConfig::REGARD_SIMDJSON)
 endif()
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
-# Sources with compile options of their own cannot be in a group, so all sources have these.
+# simdjson's compile options are set for all sources, because the sources of a unity-build group must have the
+# same options.
 if(REGARD_SIMDJSON_FOUND)  # code that includes simdjson needs the options it was compiled with
   target_compile_options(regard_options INTERFACE ${REGARD_SIMDJSON_CFLAGS})
   target_compile_definitions(regard_options INTERFACE REGARD_HAVE_SIMDJSON=1)
@@ -120,15 +123,16 @@ regard_unity(regard ${REGARD_SOURCES})
 if(REGARD_PRECOMPILE)
   target_precompile_headers(regard PRIVATE ${REGARD_LARGE_HEADERS})
 endif()
-# The version is written to the log of a training run. Objects that share a precompiled header need the same definitions.
+# The version is written to the log of a training run. It is defined for all sources, because objects that
+# share a precompiled header need the same definitions.
 target_compile_definitions(regard PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
 
-# Options of TARGET, whose code is optimised lightly. The other arguments are those of target_precompile_headers: targets with
-# these options can share one precompiled header.
+# Set the options of a target that is compiled with lighter optimisation. The other arguments are passed to
+# target_precompile_headers, so that such targets can share one precompiled header.
 function(regard_light_options target)
   set_target_properties(${target} PROPERTIES ${REGARD_VISIBILITY})
   target_compile_definitions(${target} PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
-  # The options of an executable would contain -fPIE instead.
+  # Without -fPIC, an executable would be compiled with -fPIE and could not share the precompiled header.
   target_compile_options(${target} PRIVATE -fPIC $<$<CONFIG:Release>:-Og>)
   if(REGARD_PRECOMPILE)
     target_precompile_headers(${target} ${ARGN})

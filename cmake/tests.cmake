@@ -23,7 +23,7 @@ endif()
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_TEST_OPTIMISATION})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
-# The library and the programs have the same setting, so that they can share precompiled headers.
+# test_support and the test programs have the same properties, so that they can share precompiled headers.
 set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF REGARD_IS_TEST ON)
 if(REGARD_PRECOMPILE)
   target_precompile_headers(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
@@ -103,9 +103,10 @@ if(TARGET test_faults)
   target_compile_definitions(test_faults PRIVATE REGARD_FAULT_SHIM="$<TARGET_FILE:fault_shim>")
 endif()
 
-# test_serve_address and test_serve_thread: test_serve with src/serve, the tests and their support under a sanitizer, and
-# the rest of the library without it, so that they are built in minutes in any build folder (make sanitize-serve). The
-# files with the atomic operations that order the library's threads are instrumented too; they replace the library's.
+# test_serve_address and test_serve_thread: test_serve under sanitizers (make sanitize-serve). src/serve, the
+# tests and their support code are instrumented; the rest of the library is not, so that the build takes
+# minutes. The exceptions are two files with atomic operations that synchronise the library's threads: they
+# are instrumented, and their objects replace those of the library.
 function(regard_sanitized_serve name sanitizers)
   file(GLOB serve CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/serve/*.cpp)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/serve/*_test.cpp)

@@ -29,8 +29,9 @@ function(regard_unity target)
   endforeach()
 endfunction()
 
-# regard_join_tests(RESULT NAME SOURCE…): the sources to compile for a test program NAME: with REGARD_UNITY, joined files of the
-# build folder (see join_tests.cmake), each of at most REGARD_JOINED_TEST_BYTES; without it the sources as they are.
+# regard_join_tests(RESULT NAME SOURCE…): set RESULT to the sources of the test program NAME. With
+# REGARD_UNITY, these are joined files in the build folder (see join_tests.cmake), each of at most
+# REGARD_JOINED_TEST_BYTES; otherwise the given sources.
 set(REGARD_JOINED_TEST_BYTES 300000 CACHE STRING "Bytes of test sources compiled as one file in a unity build")
 function(regard_join_tests result name)
   set(${result} ${ARGN} PARENT_SCOPE)

@@ -1,6 +1,6 @@
 // 2. Attention without learned parameters: similarity → softmax → weighted sum. The word "Bank" has the same
-// vector in both sentences before attention and different vectors after it. The result is computed word by
-// word, with matrices and with attention(); the three results agree.
+// vector in both sentences before attention and different vectors after it. The output is computed in three
+// ways that agree: word by word, with matrices, and with attention().
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -20,7 +20,7 @@ static const float kGrows[] = {0.3F, 0.9F, 0.2F, 0.1F};
 static const float kRiver[] = {0.0F, 0.2F, 0.9F, 0.6F};
 static const float kFlows[] = {0.1F, 0.3F, 0.9F, 0.2F};
 
-// Compute row `query` of the result word by word, with dot products only.
+// Compute row `query` of the attention output word by word, without matrix products.
 static Tensor attend_word_by_word(const Tensor& words, std::int64_t query) {
   const std::int64_t length = words.rows(), size = words.columns();
   Tensor scores = Tensor::empty({1, length});

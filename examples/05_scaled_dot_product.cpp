@@ -67,7 +67,8 @@ int main() {
   std::printf("Q ≠ K (Q Kᵀ)      %-18s   %s\n", symmetric(scores) ? "yes" : "no",
               symmetric(regard::softmax(scores)) ? "yes" : "no");
 
-  // Softmax subtracts the maximum first. Otherwise e^x overflows a float just above 88.72.
+  // The softmax subtracts the maximum of the scores first, because e^x overflows a float for x above about
+  // 88.72.
   std::printf("\ne^88.72 = %g, e^88.73 = %g as floats\n", static_cast<double>(std::exp(88.72F)),
               static_cast<double>(std::exp(88.73F)));
   std::printf("softmax([1000, 999]) with the maximum subtracted = %s\n",

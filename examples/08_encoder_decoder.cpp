@@ -1,6 +1,6 @@
-// 8. A complete encoder–decoder with layer norms before each branch (pre-norm) or after each sum (post-norm).
-// Trained on four sentence pairs, it learns when to translate "piece of cake" as सरल काम; a word-by-word
-// dictionary cannot do this.
+// 8. A complete encoder–decoder with layer norms before each sublayer (pre-norm) or after each residual sum
+// (post-norm). Trained on four sentence pairs, it learns when to translate "piece of cake" as सरल काम; a
+// word-by-word dictionary cannot do this.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -40,7 +40,7 @@ struct Translator {
     const Value q = linear(name + "q", x), k = linear(name + "k", memory), v = linear(name + "v", memory);
     return linear(name + "o", learner.attention(q, k, v, causal, kHeads));
   }
-  Value branch(Value x, const auto& layer) {  // a branch with its residual connection
+  Value branch(Value x, const auto& layer) {  // a sublayer with residual connection and norm
     return pre_norm ? learner.add(x, layer(learner.layer_norm(x)))
                     : learner.layer_norm(learner.add(x, layer(x)));
   }

@@ -1,4 +1,5 @@
-// Parse a config.json, and read each value as an integer, a number, a boolean and a list of strings.
+// Parse a config.json, and read each value as an integer, a number, a boolean and a list of strings. The JSON
+// that is written from the parsed value must parse to the same value.
 #include "base/json.h"
 #include "target.h"
 

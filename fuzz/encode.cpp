@@ -1,6 +1,6 @@
 // Encode any bytes with the tokenizer that the first byte selects. Run in the root folder of the repository.
-// The fast path must give the ids of the full encoding, offsets must be inside the text and ordered by end,
-// and decoded text must be UTF-8.
+// encode_ids() must return the ids of encode(), each pair of offsets must be a range inside the text, and
+// decoded text must be UTF-8.
 #include <memory>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Read an image file of any format (detected by its first bytes); resize and normalise it as for a model.
+// Read an image file of any format (detected by its first bytes); resize and crop it.
 #include "data/image.h"
 
 #include "data/image_processor.h"

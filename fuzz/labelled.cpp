@@ -1,5 +1,5 @@
 // Read SQuAD questions, tagged sentences, or labelled images (a pixel table or IDX files). The files may be
-// compressed. The first byte selects the reader.
+// compressed. The first byte selects the reader and its options.
 #include "data/labelled_images.h"
 #include "data/squad.h"
 #include "data/tagged.h"

@@ -1,5 +1,5 @@
-// Run the parsers that process a request before its handler: request targets and fields, forms in both
-// encodings, JSON bodies and their schema. The first byte selects the parser.
+// Run the parsers that process a request before its handler: request targets and fields, URL-encoded and
+// multipart forms, JSON bodies and their schema. The first byte selects the parser.
 #include "base/json.h"
 #include "serve/form.h"
 #include "serve/http_error.h"

@@ -1,5 +1,5 @@
-// Read a table of any format, plain or compressed, with every way of reading its cells. The first byte
-// selects the format and the rows to skip.
+// Read a table of any format, plain or compressed, and read each cell as every type. The first byte selects
+// the format, the columns, the delimiter, and whether malformed rows are skipped.
 #include "data/table.h"
 
 #include "target.h"

@@ -1,6 +1,6 @@
-// Contract of every fuzz target: for any bytes, the reader returns, or throws a regard::Error of kind
-// bad_file or io. Anything else is a finding: a crash, a hang, another exception, or an error of another
-// kind.
+// Contract of a fuzz target, unless its own comment states another: for any bytes, the reader returns, or
+// throws a regard::Error of kind bad_file or io. Anything else is a finding: a crash, a hang, another
+// exception, or an error of another kind.
 #pragma once
 
 #include <cstddef>

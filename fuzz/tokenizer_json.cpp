@@ -1,5 +1,5 @@
-// Read a tokenizer.json with from_text() and from_json(), compare the results, tokenize a text, and save the
-// tokenizer.
+// Read a tokenizer.json with from_text() and from_json(), compare the results, tokenize a text, and convert
+// the tokenizer to JSON.
 #include "base/json.h"
 #include "target.h"
 #include "text/tokenizer.h"

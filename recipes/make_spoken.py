@@ -27,7 +27,8 @@ KEYWORDS = ("backward bed bird cat dog down eight five follow forward four go ha
             "right seven sheila six stop three tree two up visual wow yes zero").split()
 DIGITS = "zero one two three four five six seven eight nine".split()
 ACCENTS = ("en-us", "en-gb", "en-gb-x-rp", "en-gb-scotland", "en-029", "en-gb-x-gbclan", "en-gb-x-gbcwmd")
-# Voices (timbres) of espeak-ng. No training file has a voice of the held-out files, with any accent.
+# Voices (timbres) of espeak-ng. The voices of the held-out files do not occur in the training files, with any
+# accent.
 TRAIN_VOICES = ("m1", "m2", "m3", "m5", "m6", "m8", "f1", "f2", "f4", "Andy", "Denis", "Annie", "Diogo", "Jacky", "Lee", "Storm")
 VALID_VOICES = ("m7", "f5")
 TEST_VOICES = ("m4", "f3", "Mario", "steph")

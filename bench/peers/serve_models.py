@@ -43,7 +43,7 @@ def make_llama(folder):
               "max_position_embeddings": CONTEXT, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu",
               "tie_word_embeddings": False, "bos_token_id": 1}
     (folder / "config.json").write_text(json.dumps(config))
-    (folder / "generation_config.json").write_text(json.dumps({"bos_token_id": 1}))  # no end: every result has its full length
+    (folder / "generation_config.json").write_text(json.dumps({"bos_token_id": 1}))  # no end token: results have maximum length
     tokenizer = {"version": "1.0", "added_tokens": [
         {"id": i, "content": token, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
         for i, token in enumerate(pieces()[:3])], "normalizer": None, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁",
@@ -130,7 +130,7 @@ def make_marian(folder):
         architectures=["MarianMTModel"])
     model = transformers.MarianMTModel(config)
     with torch.no_grad():
-        model.final_logits_bias[0, 0] = model.final_logits_bias[0, pad] = -1e4  # no end: every result has its full length
+        model.final_logits_bias[0, 0] = model.final_logits_bias[0, pad] = -1e4  # no end token: results have maximum length
     model.generation_config = transformers.GenerationConfig(
         num_beams=4, max_length=33, bos_token_id=0, eos_token_id=0, pad_token_id=pad, decoder_start_token_id=pad)
     model.save_pretrained(folder)

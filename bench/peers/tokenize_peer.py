@@ -67,7 +67,8 @@ def hugging_face(kind, path):
         halves = [(token[:i], token[i:]) for i in range(1, len(token)) if token[:i] in ranks and token[i:] in ranks]
         merges += [(spell(a), spell(b)) for a, b in sorted(halves, key=lambda h: (ranks[h[0]], ranks[h[1]]))]
     tokenizer = Tokenizer(models.BPE({spell(t): r for t, r in ranks.items()}, merges, ignore_merges=True))
-    # In Oniguruma, {1,3}+ is not possessive; it repeats the repetition.
+    # cl100k's own pattern has {1,3}+, a possessive quantifier. Oniguruma would read {1,3}+ as a repeated
+    # group.
     pattern = r"'(?i:[sdmtſ]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])

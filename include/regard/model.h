@@ -81,9 +81,10 @@ struct Written {
 };
 
 struct WriteCallbacks {
-  // Called after each step with the text that the step added to the first result. Text is withheld while its
-  // last character is incomplete. The arguments of all calls, concatenated, are the text of the result. With
-  // beam search, called once, at the end.
+  // Called after each step with the text that the step added to the first result. Text that later tokens may
+  // still change is withheld: an incomplete character, or the possible beginning of a stop string. The
+  // arguments of all calls, concatenated, are the text of the result. With beam search, called once, at the
+  // end.
   std::function<void(std::string_view piece)> text = {};
   // Called before every step; return true to stop. The text generated so far is returned (complete is false),
   // or an empty list if there are no tokens yet.
@@ -129,7 +130,7 @@ struct AttendOptions {
 class REGARD_API Attention {
  public:
   const std::string& text() const;
-  // generated translation; empty unless the model is an encoder–decoder
+  // generated translation, or the given target; empty unless the model is an encoder–decoder
   const std::string& translation() const;
   const std::vector<std::string>& source_tokens() const;  // input of the encoder; empty if the model has none
   const std::vector<std::string>& target_tokens() const;  // input of the decoder; empty if the model has none

@@ -75,8 +75,8 @@ struct CaptureOptions {
 class REGARD_API Runner {
  public:
   // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Weights are
-  // converted to f32. The weights of a quantised folder stay int8, and gradients cannot be computed with
-  // them. Throws as load() does.
+  // converted to f32, except int8 weights of a quantised folder, with which gradients cannot be computed.
+  // Throws as load() does.
   explicit Runner(const std::filesystem::path& folder);
 
   // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
@@ -84,9 +84,9 @@ class REGARD_API Runner {
   // input; usage for a name in `capture` that no model returns, or if none of the selected outputs exists.
   NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
 
-  // For each row of the inputs, run one forward pass without padding and return its attention. The weights
-  // are bit-identical to the weights that run() returns. For a model with two encoders, the attention of the
-  // texts precedes the attention of the images. An encoder–decoder requires decoder_input_ids. Tokens are
+  // For each row of the inputs, run one forward pass without padding and return its attention. The attention
+  // weights are bit-identical to those that run() returns. For a model with two encoders, the attention of
+  // the texts precedes the attention of the images. An encoder–decoder requires decoder_input_ids. Tokens are
   // shown as text if the folder has a tokenizer, otherwise as ids. Throws as run() does; usage for layers,
   // heads and activations that the model does not have, and invalid_input for a row without tokens.
   std::vector<Attention> attend(const NamedTensors& inputs, const CaptureOptions& options = {}) const;

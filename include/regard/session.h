@@ -59,9 +59,9 @@ struct SessionResult {
 };
 
 struct SessionCallbacks {
-  // Called with the text generated since the last call. Text is withheld while its last character is
-  // incomplete. The arguments of all calls, concatenated, are SessionResult::text. With beam search, called
-  // once, at the end.
+  // Called with the text generated since the last call. Text that later tokens may still change is withheld:
+  // an incomplete character, or the possible beginning of a stop string. The arguments of all calls,
+  // concatenated, are SessionResult::text. With beam search, called once, at the end.
   std::function<void(std::string_view piece)> text = {};
   std::function<void(const SessionResult& result)> done = {};  // called once, after all calls of `text`
 };

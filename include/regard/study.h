@@ -29,7 +29,7 @@ struct StudyOptions {
   // decoder, the whole line is the text. To study a single text, set `text` instead. If the model reads
   // images or sounds, this is a data set in a format of `regard evaluate` (docs/evaluation.md): a table of
   // paths with labels or texts, a folder that has one folder of images per label, or an IDX file of images.
-  // The labels of an IDX file are in the file `more_data`.
+  // `more_data` then names the IDX file of the labels.
   std::filesystem::path data = {};
   // A text and its target; if the target is empty, the model generates it. For a model of images or sounds:
   // the name of a file, and its label, caption or transcript.
@@ -89,7 +89,8 @@ struct Study {
   std::vector<std::string> notes;  // remarks about the numbers, one sentence each
 
   // An intervention that changed nothing. `reason` is "place" if no pass computes the value to be changed,
-  // and "positions" or "keys" if no input has a token there; `message` states this in one sentence.
+  // and "positions" or "keys" if no input has tokens at the positions or keys that it names; `message` states
+  // this in one sentence.
   struct Warning {
     std::string intervention, reason, message;
   };

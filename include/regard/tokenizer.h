@@ -78,7 +78,7 @@ struct Segmentation {
 
 struct TokenizerTraining {
   std::string type = "byte-bpe";  // type of tokenizer: byte-bpe, bpe, wordpiece, unigram, word or char
-  // number of tokens, including special tokens and the alphabet; ignored for char
+  // maximum number of tokens, including special tokens and the alphabet; ignored for char
   std::int64_t vocabulary_size = 10000;
   // Minimum frequency of a merge, or of a word; ignored for unigram. Default: 2, or 1 for type word.
   std::optional<std::int64_t> min_frequency = std::nullopt;

@@ -102,9 +102,9 @@ class REGARD_API Training {
   Training& operator=(Training&&) noexcept;
 
   // Perform one optimiser step, then the validation and the checkpoint that are due. Returns false if the run
-  // has ended: at a limit, after the last validation, or by a stop request. Throws io, and numeric (with the
-  // last checkpoint) if training diverged. Throws usage if an earlier call threw an exception, or if the call
-  // is made from within a callback.
+  // has ended: it reached a limit and its last validation is complete, or its end was requested. Throws io,
+  // and numeric (naming the last checkpoint) if training diverged. Throws usage if an earlier call threw an
+  // exception, or if the call is made from within a callback.
   bool step();
   // Call step() until the run has ended, and return the result. Throws as step() does.
   TrainingResult run();

@@ -27,8 +27,8 @@ namespace regard {
 // Options of a transcription. Fields other than `beam`, `word_times` and `interventions` apply only to
 // Whisper.
 struct TranscribeOptions {
-  // Code of the language, such as "en". Default: "", which means detected from the first 30 seconds. For a
-  // CTC model: "" or the language of the loaded weights.
+  // Code of the language, such as "en". Default: "", which means that the model detects the language in the
+  // first 30 seconds. For a CTC model: "" or the language of the loaded weights.
   std::string language = {};
   bool translate = false;  // translate to English
   bool timestamps = true;  // generate timestamps; if false, there is one segment per 30 seconds

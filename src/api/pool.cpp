@@ -23,9 +23,9 @@ int wanted = 0;
 std::shared_ptr<ThreadPool> api::pool() {
   const std::lock_guard lock(guard);
   if (!shared_pool) shared_pool = std::make_shared<ThreadPool>(wanted);
-  // Hold the mutex during fork(), so that the child never inherits a mutex locked by another thread. Handlers
-  // before a fork run in reverse order of registration: this mutex is locked before the mutexes of the pool,
-  // as in pool().
+  // Lock `guard` during fork(), so that the child never inherits it locked by another thread. The handlers
+  // that run before a fork run in reverse order of registration, so `guard` is locked before ThreadPool's own
+  // mutex, as in pool().
   static const int watched =
       pthread_atfork([] { guard.lock(); }, [] { guard.unlock(); }, [] { guard.unlock(); });
   static_cast<void>(watched);

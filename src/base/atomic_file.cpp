@@ -171,7 +171,7 @@ void AtomicFile::flush() {
 void AtomicFile::commit() {
   flush();
   before_step("sync", path_);
-  // Devices and pipes cannot be synced.
+  // Devices and pipes cannot be synced, so ignore these errors for a file that is written in place.
   const bool synced = ::fsync(descriptor_) == 0 || (!temporary_ && (errno == EINVAL || errno == EROFS));
   if (!synced) throw io_error(path_, "cannot sync", errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) throw_write_error(path_, "cannot close", errno);

@@ -26,15 +26,16 @@ class Decompressor {
   };
   virtual ~Decompressor() = default;
 
-  // Decompress from `in` to `out` until `in` is used up or `out` is full. Concatenated gzip members or zstd
-  // frames are decompressed as one stream. Throws bad_file if the data is corrupt.
+  // Decompress from `in` to `out`. May stop before `in` is used up or `out` is full, for example after a gzip
+  // member. Concatenated gzip members or zstd frames are decompressed as one stream by further calls. Throws
+  // bad_file if the data is corrupt.
   virtual Step step(std::span<const char> in, std::span<char> out) = 0;
   // Return true if the data may end after the bytes consumed so far.
   virtual bool complete() const = 0;
 };
 
-// Return a decompressor. `file` is the name used in messages. Throws bad_file with a remedy if regard was
-// built without the library for this compression.
+// Return a decompressor; null for Compression::none. `file` is the name used in messages. Throws bad_file
+// with a remedy if regard was built without the library for this compression.
 std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file);
 
 }  // namespace regard::base

@@ -26,7 +26,7 @@ void remove_tree(const std::filesystem::path& path) {
   if (error) throw io_error(path, "cannot remove", error.value());
 }
 
-// Suffix of a folder that is being replaced in two steps.
+// Suffix of the temporary name of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
 Error is_taken(const std::filesystem::path& path) {

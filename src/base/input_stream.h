@@ -14,7 +14,8 @@ namespace regard::base {
 
 class InputStream {
  public:
-  // maximum number of bytes appended by one read()
+  // maximum number of bytes that one read() reads from the file; for compressed data, also the maximum number
+  // that it appends
   static constexpr std::size_t kPiece = std::size_t{1} << 16;
 
   // "-" is standard input. Throws io if the file cannot be opened.

@@ -13,11 +13,12 @@ namespace regard::base {
 namespace {
 
 constexpr std::size_t kLine = 64;
-// Regions are aligned to this size, so that the region of an allocation is computed from its address.
+// Alignment and minimum size of a region in bytes. The alignment makes it possible to compute the region of
+// an allocation from its address.
 constexpr std::size_t kRegion = std::size_t{64} << 20;
 
-// Header of a region of large pages. Allocations share a region, because a matrix rarely fills whole large
-// pages; the region is freed with its last allocation, and unused parts use no physical memory.
+// Header of a region of huge pages. Allocations share a region, because a matrix rarely fills whole huge
+// pages. The region is freed with its last allocation, and unused parts use no physical memory.
 struct alignas(kLine) Region {
   std::size_t size, used;
   std::size_t pieces;
@@ -42,9 +43,9 @@ void* allocate_in_large_pages(std::size_t bytes) {
   const std::lock_guard lock(regions_mutex);
   Region* region = current;
   if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);
-  // Continue with the region that has more free space, `region` or `current`. A region larger than kRegion is
-  // not reused, because free_in_large_pages() finds a region only for allocations that start in its first
-  // kRegion bytes.
+  // Use `region` for later allocations too if it will have more free space than `current`. A region larger
+  // than kRegion is not reused, because free_in_large_pages() finds the region only of allocations that start
+  // in its first kRegion bytes.
   if (region->size == kRegion && (current == nullptr || region->used + rounded < current->used))
     current = region;
   void* piece = reinterpret_cast<std::byte*>(region) + region->used;

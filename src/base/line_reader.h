@@ -44,7 +44,7 @@ class LineReader {
 
   std::int64_t line_number() const noexcept { return line_number_; }  // number of the line read last, from 1
   bool valid() const noexcept { return valid_; }  // true if the line read last is UTF-8 or was not checked
-  Error fault() const;  // returns the error that describes the line read last, which is not valid
+  Error fault() const;  // returns the error of the line read last; call only if valid() is false
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
   const std::string& name() const noexcept { return input_.name(); }
 

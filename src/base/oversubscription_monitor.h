@@ -1,6 +1,6 @@
-// Reduces the number of active threads of a pool, one at a time, while other processes suspend its threads,
-// and increases it again later. Reason: a loop waits several milliseconds for a suspended thread, so short
-// loops are faster with one thread fewer.
+// Reduces the number of active threads of a pool, one at a time, while the system suspends threads of the
+// pool to run other processes, and increases it again later. A loop waits several milliseconds for a
+// suspended thread, so short loops are faster with one thread fewer.
 #pragma once
 
 #include <algorithm>

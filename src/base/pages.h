@@ -1,4 +1,4 @@
-// Page-aligned memory for large, long-lived buffers: arenas, scratch, packed weights.
+// Page-aligned memory for large, long-lived buffers, such as scratch memory.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,8 @@ std::string printable(std::string_view text, std::size_t longest) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
-    // Complete a character of up to four bytes. Text that is not UTF-8 may have any number of such bytes.
+    // Do not cut within a character: append at most three more continuation bytes. Text that is not UTF-8 may
+    // have any number of them in a row.
     const bool continues = (byte & 0xC0u) == 0x80u && result.size() < longest + 3;
     if (result.size() >= longest && !continues)
       return result + "… (" + std::to_string(text.size()) + " bytes)";

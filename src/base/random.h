@@ -42,7 +42,7 @@ constexpr Counter philox(Counter counter, std::uint32_t key0, std::uint32_t key1
   return counter;
 }
 
-// Combine the key into the two words of a Philox key.
+// Hash a RandomKey to the two words of a Philox key.
 constexpr std::array<std::uint32_t, 2> fold(const RandomKey& key) {
   const Counter mixed =
       philox({static_cast<std::uint32_t>(key.step), static_cast<std::uint32_t>(key.step >> 32), key.place,

@@ -61,9 +61,10 @@ constexpr const char* kFooter =
     "the encoder that reads TEXT is shown. For a sound model, TEXT is a sound file of which the first 30\n"
     "seconds are read, and --html shows the attention over the spectrogram.";
 
-// Return the maps of --kind (default: usual_kind(model)) to draw. With --layer and --head, return all of
-// these maps; with only one of the two, return the map with the highest score (HeadSummary::telling) per
-// layer or head. With neither, return one map; with --all, return every map.
+// Return the maps to draw: every map with --all, otherwise maps of --kind (default: usual_kind(model)). With
+// --layer and --head (or --average), return all captured maps of this kind. With only --layer or --head,
+// return the map with the highest score (HeadSummary::telling) of each layer or head; with neither, return
+// the map with the highest score.
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

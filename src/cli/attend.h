@@ -24,11 +24,12 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 // for the error message.
 void require_no_text_options(const AttendOptions& options, const char* reads);
 
-// Throw usage if an option is given that adds data to a capture, and no capture is written.
+// Throw usage if an option adds data to a capture but no capture is written.
 void require_capture(const AttendOptions& options, bool json);
 
-// Throw usage if --beam or --generate is given but the model generates no text. `generates` is true if it
-// generates the target of TEXT.
+// Throw usage if --generate is given for a model without a decoder, or with --target and without --compare,
+// or if --beam is given but no text is generated. `generates` is true if the model generates the target of
+// TEXT.
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind);
 
 // Tokenise the text with the model's tokenizer and with each tokenizer of --tokenizer, and add the tokens to
@@ -36,7 +37,8 @@ void require_generated(const AttendOptions& options, bool generates, ModelKind k
 void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& opened, inspect::View& view);
 
 // Add the data that only the HTML page shows. --what-if: results with one head ablated at a time, for the
-// heads with the highest scores; --compare: attention weights for another text.
+// heads with the highest scores; --checkpoints: attention weights with every checkpoint of the run;
+// --compare: attention weights for another text.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 

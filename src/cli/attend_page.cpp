@@ -50,7 +50,7 @@ void require_capture(const AttendOptions& options, bool json) {
 void require_generated(const AttendOptions& options, bool generates, ModelKind kind) {
   if (options.generate > 0 && kind == ModelKind::encoder)
     throw usage_error("--generate needs a model with a decoder").remedy("Remove --generate");
-  // The target of the text of --compare is generated even if --target is given.
+  // --target is the target of TEXT only; the target of the text of --compare is still generated.
   if (options.generate > 0 && !options.target.empty() && options.compare.empty())
     throw usage_error("--generate cannot be combined with --target").remedy("Remove one of the two options");
   if (options.beam == 0 || generates) return;

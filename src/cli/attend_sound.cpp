@@ -46,8 +46,8 @@ std::string largest(std::span<const float> weights, std::span<const std::string>
   return text;
 }
 
-// Print the times with the largest attention weights, for each generated token or for the mean over the
-// encoder's positions.
+// Print the keys with the largest attention weights: for each token of the decoder, or for the mean over all
+// positions of the encoder.
 void print_map(const inspect::View& view, const inspect::Map& map) {
   print_result("\n{}; percent of each row\n{}\n", map.title(), map.summary->caption);
   const auto names = view.column_labels(map);

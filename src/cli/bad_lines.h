@@ -17,8 +17,8 @@ class BadLines {
  public:
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // Return the policy for the LineReader: refuse lines that are not UTF-8 or too long, or flag them for
-  // check().
+  // Return the policy for the LineReader: with --skip-bad, flag lines that are not UTF-8 or too long, so that
+  // check() reports them; otherwise refuse them.
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag_long : BadUtf8::refuse; }
   // Throw bad_file if the line that the reader returned last is not UTF-8 or too long.
   static void check(const LineReader& reader);

@@ -19,7 +19,7 @@ void add_timing(Json& line, const std::string& part, const Timing& timing);
 
 // Print the line, with floating-point numbers rounded to five significant digits.
 void print_line(const Json& line);
-// Add the key peak_rss_mb, the peak resident set size of this process in MB, and print the line.
+// Add the key peak_rss_mb, the peak resident set size of this process in MiB, and print the line.
 void print_line_with_memory(Json line);
 
 void add_bench_peak(CLI::App& bench, Globals& globals);

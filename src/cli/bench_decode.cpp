@@ -66,8 +66,8 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
   return tokens;
 }
 
-// Return the bytes of the weights that every decoding step reads: all except position tables and, in an
-// encoder–decoder, the encoder. A token embedding that is tied to the output projection is counted once.
+// Return the number of bytes of weights that a decoding step is assumed to read: all weights except position
+// tables and, in an encoder–decoder, the encoder. Tied weights are counted once.
 double weight_bytes(Network& model) {
   double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {

@@ -58,8 +58,8 @@ std::vector<inspect::StudyExample> random_examples(Network& model, const StudyBe
   return examples;
 }
 
-// Run an ordinary pass with the metric of the sweep over all sentences in one batch. The logits of all tokens
-// are in memory at once.
+// Compute the metric of the sweep in one ordinary forward pass over a batch of all sentences. The logits of
+// all tokens are in memory at once.
 void ordinary_pass(Network& model, ThreadPool& pool, const std::vector<inspect::StudyExample>& examples) {
   Arena arena;
   Tape tape(pool, arena);

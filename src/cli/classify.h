@@ -22,7 +22,7 @@ struct ClassifyRequest {
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;
-  std::vector<std::string> files;  // image files after the first
+  std::vector<std::string> files;  // image or sound files after the first
   ServerOptions server;
 
   std::optional<tasks::Scores> wanted_scores() const;
@@ -33,8 +33,8 @@ struct ClassifyRequest {
 bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
                           const std::function<void(const std::string&)>& classify);
 
-// Print the best labels of one input: request.top of them, or all with a score above request.threshold.
-// `about` contains the JSON members that describe the input.
+// Print labels of one input, best first: those with a score of at least request.threshold if it is set,
+// otherwise the first request.top (0: all). `about` contains the JSON members that describe the input.
 void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
                   std::span<const float> scores, bool as_json);
 

@@ -97,8 +97,8 @@ class LineDecoder : public infer::Listener {
     bool done() const { return open == 0; }
   };
 
-  // Read available input lines until kLinesAhead lines are being decoded. Wait for input only if no line is
-  // being decoded.
+  // Read the input lines that have arrived, until `lines_` contains kLinesAhead lines or its first line can
+  // be written. Wait for input only if `lines_` is empty.
   void take_lines() {
     while (!ended_ && lines_.size() < kLinesAhead) {
       try {
@@ -108,7 +108,7 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      // an empty line needs no decoding: its result can be written now
+      // an empty or skipped line needs no decoding: its result can be written now
       if (!lines_.empty() && lines_.front().done()) return;
     }
   }

@@ -38,8 +38,7 @@ struct DemoOptions {
   std::int64_t steps = kSteps;
 };
 
-// Return the path of the phrasebook's folder, which is next to the run folder and contains two pairs of text
-// files that `regard train` can read.
+// Return the path of the folder next to the run folder to which write_phrasebook() writes the training data.
 std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
@@ -92,7 +91,8 @@ folder = "runs/phrasebook"         # relative to the working directory
                      steps, warmup_steps(steps));
 }
 
-// Write the phrasebook to an existing folder: the pairs for training and the held-out ones.
+// Write the phrasebook to an existing folder: the training pairs and the held-out pairs, each with word
+// alignments.
 void write_phrasebook(const std::filesystem::path& folder) {
   for (const bool held_out : {false, true}) {
     std::string english, hindi, links;

@@ -224,7 +224,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     check_options(options, "embedding");
     const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(
         path, {.adapter = options.adapter, .most_tokens = options.context}, weight_mode(globals));
-    if (!options.task.empty()) print_warning(folder.loaded.warning);  // otherwise already printed
+    if (!options.task.empty()) print_warning(folder.loaded.warning);  // without --task, already printed
     folder.loaded.model->prepare_for_inference(globals.pool());
     return evaluate_changed(options, folder.loaded, globals.pool(), [&](Probe* probe) {
       return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context},

@@ -226,7 +226,8 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_flag("--full", request->full, "Print long matrices and long texts in full");
   verb->get_option("--target")->needs("--block");
   for (const char* name : {"--layer", "--head"}) verb->get_option(name)->needs("--model");
-  // A model has its own tokens, vectors, mask, positions and projections.
+  // These options have no effect on a model, which has its own tokens, vectors, mask, positions and
+  // projections.
   for (const char* name : {"--tokenizer", "--vectors", "--invented", "--causal", "--no-positions",
                            "--no-projections", "--head-dim"})
     verb->get_option(name)->excludes("--model");

@@ -41,7 +41,7 @@ class LayerProbe : public Probe {
     return find(fmt::format("{}.{}.{}", side, layer_, what));
   }
   const Tensor* input(const std::string& side) const { return find(input_of(side)); }
-  // Return the larger number of layers of encoder and decoder.
+  // Return the number of layers of the encoder or of the decoder, whichever is larger.
   std::int64_t layers() const { return layers_; }
 
  private:
@@ -143,8 +143,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // Append the last residual sum of a post-norm layer as a formula without numbers. No probe point reports
-  // LN(x), the output of the preceding layer norm with gain and bias.
+  // Append the last residual sum of a post-norm layer as a formula without numbers, because no probe point
+  // reports LN(x), the output of the preceding layer norm with gain and bias.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");
@@ -216,9 +216,10 @@ std::vector<std::string> shown_all(const text::Tokenizer& tokenizer, std::span<c
   return tokens;
 }
 
-// Return true if the layer applies its norms before its branches.
+// Return true if the layer is pre-norm.
 bool normalises_first(const LayerProbe& probe, const std::string& side) {
-  // A pre-norm layer outputs the sum of its input and its branches. A post-norm layer normalises that sum.
+  // A pre-norm layer outputs the sum of its input and the outputs of its sublayers. A post-norm layer
+  // normalises this sum.
   const Tensor *input = probe.input(side), *residual = probe.at(side, "residual");
   TokenRow sum = token_row(*input, 0);
   for (const char* part : {"self.output", "cross.output", "feed_forward.output"})

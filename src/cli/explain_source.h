@@ -27,9 +27,9 @@ struct Explained {
 // Maximum number of tokens of a text. The score matrix has the square of this number of elements.
 constexpr std::int64_t kMostExplained = 2048;
 
-// Throws invalid_input if the text has no tokens or more than kMostExplained. Throws usage if --model is
-// combined with another source of vectors, or if the model has no such layer or head. Also throws the errors
-// of the file readers.
+// Throws invalid_input if the text has no tokens or more than kMostExplained. Throws usage if both `vectors`
+// and `invented` are set, or if the model has no such layer or head. Also throws the errors of the functions
+// that read the model, tokenizer or vectors.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
 // Return the index of the first token equal to `wanted`. If there is none, ignore case, punctuation at both

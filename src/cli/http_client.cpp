@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;
 constexpr std::size_t kMostKey = 4096;
 constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error body parsed as JSON
-constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
+constexpr int kTries = 60;              // maximum repetitions of a request while the server is busy
 constexpr double kPatience = 900;       // maximum seconds to wait for the server to send or accept bytes
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
 
@@ -63,7 +63,8 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
-// Parse the body of an error as JSON. Returns a "discarded" value if it is not JSON.
+// Parse the body of an error as JSON. Returns a "discarded" value if the body is not JSON or is longer than
+// kMostError.
 Json error_json(const std::string& body) {
   if (body.size() > kMostError) return Json(Json::value_t::discarded);
   return Json::parse(body, nullptr, false);
@@ -79,7 +80,8 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
-// Return the error kind in the body of a response with status 4xx. The response of a proxy contains no kind.
+// Return the error kind in the body of a response with status 4xx. The response of a proxy contains no kind:
+// return invalid_input for status 413, otherwise usage.
 ErrorKind kind_of(int status, const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("kind"))

@@ -25,8 +25,8 @@ constexpr const char* kName = "standard output";
 }  // namespace
 
 void prepare_standard_streams() {
-  // Standard input is opened for writing and standard output for reading, so that using them fails with
-  // EBADF.
+  // A closed standard input is opened for writing and a closed standard output for reading, so that using
+  // them fails with EBADF.
   constexpr std::array kFlags{O_WRONLY, O_RDONLY, O_WRONLY};
   for (std::size_t descriptor = 0; descriptor < kFlags.size(); ++descriptor) {
     if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) continue;

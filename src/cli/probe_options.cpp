@@ -41,7 +41,7 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
 ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
     : interventions_(options.interventions) {
   std::vector<inspect::Intervention> interventions;
-  // A dual encoder has two encoders, and the names of heads in --ablate do not say which one is meant.
+  // For a dual encoder, the names of heads in --ablate begin with the name of an encoder (text or vision).
   if (dual_encoder_of(*model.model) != nullptr)
     interventions = inspect::ablations_in_towers(options.ablate);
   else

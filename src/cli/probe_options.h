@@ -18,7 +18,7 @@
 namespace regard::cli {
 
 struct ProbeOptions {
-  std::string ablate;                      // heads to ablate, in the syntax of inspect::parse_heads
+  std::string ablate;                      // heads to ablate: the value of --ablate
   std::vector<std::string> interventions;  // interventions in the syntax of inspect::Intervention::parse
   std::string attend;                      // output file for attention weights; empty if there is none
 };

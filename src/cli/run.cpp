@@ -67,7 +67,8 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
     search.probe = edits;
     results = inspect::generate_tensors(model, globals.pool(), inputs, search);
   }
-  // With --generate and without decoder inputs, the model only generates; no forward pass is run.
+  // With --generate, an encoder–decoder without decoder_input_ids only generates: no other outputs are
+  // computed, unless --capture selects some.
   const bool whole = model.kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
   if (!options.generate || whole || !options.capture.empty())
     results.merge(inspect::run_tensors(model, globals.pool(), inputs, chosen));

@@ -94,7 +94,8 @@ void prune(const PruneOptions& options, const Globals& globals) {
     const std::uint64_t before = train::summarize_run(path).bytes;
     const auto folder = formats::RunFolder::resume(path);
     const std::vector<std::int64_t> steps = folder.steps();
-    // A run with a final average is resumed from the checkpoint of its last step.
+    // Keep the checkpoint of the last step: a run whose latest checkpoint is a final average is resumed from
+    // it.
     const std::int64_t last[] = {train::summarize_run(path).step};
     folder.prune(options.keep, last);
     const std::vector<std::int64_t> kept = folder.steps();

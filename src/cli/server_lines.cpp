@@ -18,7 +18,8 @@
 namespace regard::cli {
 namespace {
 
-// Limits of one request. The server decodes its texts together.
+// A request is sent when it has this many lines, texts or bytes. The server decodes the texts of a request in
+// one batch.
 constexpr std::size_t kLines = 32, kTexts = 256, kBytes = std::size_t{1} << 18;
 
 void write_scored(ResultOutput& output, std::int64_t index, const Json& hypotheses) {
@@ -178,8 +179,8 @@ class ServerLines {
     }
   }
 
-  // Return true if results are printed as a list. Without --n-best, the model's folder on the server sets
-  // their number. --sentences prints only the best result of each sentence.
+  // Return true if results are printed as a list. Without --n-best, the number of results is set in the
+  // model's folder on the server. --sentences prints only the best result of each sentence.
   bool several(const Json& hypotheses) const {
     return n_best_ > 1 || (!options_.sentences && hypotheses.size() > 1);
   }

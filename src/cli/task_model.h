@@ -25,7 +25,7 @@ struct TaskRequest {
 // if `cuts` is set.
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 
-// A model prepared for inference, with its --ablate and --attend options applied.
+// A model prepared for inference, with the options --ablate, --intervene and --attend applied.
 class TaskModel {
  public:
   TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens);

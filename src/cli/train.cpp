@@ -70,7 +70,8 @@ void set_threads(Globals& globals, const distributed::Ranks& ranks) {
     print_message("{} ranks, {} of them on this host; {}\n", ranks.size(), ranks.local_size(), share.text());
 }
 
-// Train. If the run folder already exists, add the command that resumes the run to an io error.
+// Train. If an io error ends the training after the run folder was created, add to the error's remedy the
+// command that resumes the run.
 train::RunResult train_alone(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
                              bool resume, distributed::Ranks& ranks) {
   try {

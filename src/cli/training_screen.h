@@ -36,7 +36,7 @@ class TrainingScreen : public train::Listener {
   bool quiet_;
   double interval_;  // seconds between two printed lines
   double first_fraction_ = -1;
-  // of the steps since the last printed line of a step: sum of loss × weight, and of weights
+  // sums of loss × weight and of the weights over the steps since the last printed step line
   double losses_ = 0, weights_ = 0;
   train::StepReport last_;       // most recent report
   std::string last_validation_;  // loss and metrics of the last validation; "" before the first one

@@ -4,8 +4,8 @@
 
 namespace regard::cli {
 
-// From this call on, an unreadable page of a mapped file ends the program with the exit code of an input
-// error and a message that names the file. The last checkpoint of a training run stays unmodified.
+// From this call on, an unreadable page of a mapped file ends the program with the exit code of ErrorKind::io
+// and a message that names the file. The last checkpoint of a training run stays unmodified.
 void report_unreadable_mappings();
 
 }  // namespace regard::cli

@@ -22,8 +22,8 @@ class UnseenWords {
     std::vector<std::string> unseen;      // words that occur in no training sentence
     std::vector<std::string> other_case;  // words that occur only with other capitalisation
   };
-  // Return both lists for `text`. Words not printed before are printed to stderr, at most 20 over all calls;
-  // the first words of each list are followed by a hint.
+  // Return both lists for `text`. Words not printed before are printed to stderr, at most 20 over all calls.
+  // A hint is printed once for each list.
   Report of(const std::string& text);
 
  private:
