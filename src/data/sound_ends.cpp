@@ -31,7 +31,7 @@ std::uint64_t end_of_aiff(std::FILE* file) {
     const std::string header = bytes_at(file, static_cast<std::int64_t>(at), 8);
     if (header.size() < 8) return 0;
     const std::uint64_t size = big_endian(header.data() + 4, 4);
-    // SoX writes about 0x7F000000, and other programs 0 or nearly 2^32, if they write to a pipe.
+    // If the output is a pipe, SoX writes a size of about 0x7F000000, and other programs a size near 2^32.
     const bool known = size < 0x7EFF0000 || (size > 0x80000000 && size < 0xFFFF0000);
     if (header.starts_with("SSND")) return known ? at + 8 + size : 0;
     at += 8 + size + size % 2;
