@@ -24,7 +24,7 @@ class StopVote;
 
 class Ranks {
  public:
-  Ranks() = default;  // creates a run of one process
+  Ranks() = default;  // constructs the only rank of a run of one process
   explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
