@@ -15,7 +15,7 @@ Evaluation audio_classification(const Subject& subject, const std::filesystem::p
 
 // Compute the word and character error rates over all rows of a table with the columns path and text; case
 // and punctuation count. Whisper decodes without timestamps and without sampling; a CTC head outputs the best
-// path or, with a beam above 1, the best prefix.
+// path or, with a beam width above 1, the best result of prefix beam search.
 Evaluation speech_recognition(const Subject& subject, const std::filesystem::path& folder,
                               const DataOptions& data);
 
