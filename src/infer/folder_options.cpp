@@ -92,7 +92,7 @@ void read_rules(const GenerationSettings& settings, TokenRules& rules) {
 // config.json, and the keys of its decoder's object that config.json itself lacks.
 Json generation_config_from(const Json& config) {
   Json settings = config;
-  // key of the first BART folders
+  // early BART folders have this key instead of forced_bos_token_id
   if (config.value("force_bos_token_to_be_generated", Json()) == true)
     settings["forced_bos_token_id"] = config.value("bos_token_id", Json());
   for (const char* part : {"decoder", "generator", "text_config"}) {

@@ -56,8 +56,8 @@ class TokenListener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
-  // Report a token of sequence `sequence`, the last one included. Called only if SearchOptions::report_top ≥
-  // 0, before token() and finished() of the same step.
+  // Report a token of sequence `sequence`, including the last token. Called only if SearchOptions::report_top
+  // ≥ 0, before token() and finished() of the same step.
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
