@@ -21,8 +21,8 @@ bool is_wav(std::string_view first);
 // the bytes already read from the stream; the bytes up to the chunk "fmt " are read and appended. Returns
 // false if the first 16 MiB do not contain this chunk.
 bool wav_needs_library(InputStream& stream, std::string& first);
-// Return true if the file is a WAV file that ends before the end of its samples, or that has no samples. The
-// position in the file is changed.
+// Return true if the file is a WAV file that ends before the end of its samples, or that has no chunk "data".
+// The position in the file is changed.
 bool is_truncated_wav(std::FILE* file);
 
 // Decode a WAV file. `first` holds the bytes already read from the stream.
