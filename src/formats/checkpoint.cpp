@@ -269,9 +269,9 @@ std::optional<Checkpoint> RunFolder::best() const {
     auto other = latest();
     if (!other) throw;
     std::string problems = error.what();
-    if (other->warning.empty()) problems += "; using the checkpoint of step " + std::to_string(other->step);
-    // `other` failed with the same error, because the best checkpoint is the latest
-    else if (other->warning.find(problems) != std::string::npos)
+    if (other->warning.empty())
+      problems += "; using the checkpoint of step " + std::to_string(other->step);
+    else if (other->warning.find(problems) != std::string::npos)  // the best checkpoint is the latest
       problems = other->warning;
     else
       problems += "; " + other->warning;
