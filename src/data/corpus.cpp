@@ -77,7 +77,7 @@ TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
 // Return the size in bytes of the next block in the buffer; 0 if more text must be read. A block ends at the
-// last line end. Unless faulty lines are skipped, a line without an end is split after a complete character.
+// last line end. Unless faulty lines are skipped, a long incomplete line is split after a complete character.
 std::size_t TextReader::end_of_piece() {
   const std::size_t searched = std::exchange(searched_, buffer_.size());
   const std::size_t end = std::string_view(buffer_).substr(searched).rfind('\n');

@@ -17,8 +17,8 @@ struct LabelledImages {
 };
 
 // Read IDX files of images [count, rows, columns] and of their labels [count]; compressed files are
-// decompressed. Labels are decimal numbers. Throws io, and bad_file if a file is damaged or the counts
-// differ.
+// decompressed. Labels are decimal numbers. Throws io, and bad_file if a file is damaged or the numbers of
+// images and labels differ.
 LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels);
 
 // An image file FOLDER/LABEL/…/FILE and its label.

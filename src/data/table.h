@@ -125,8 +125,8 @@ class TableReader {
   std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }
-  // Call read(), which processes `row`, the row that next() returned last. If it throws bad_file and such
-  // rows are skipped (TableOptions::malformed), count the row as malformed, not as a record, and return
+  // Call read(), which processes `row`, the last row that next() returned. If read() throws bad_file and
+  // TableOptions::malformed is Faulty::skip, count the row as malformed instead of as a record, and return
   // false.
   template <class Read>
   bool read_or_skip(const TableRow& row, Read&& read) {
