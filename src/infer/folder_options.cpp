@@ -89,7 +89,7 @@ void read_rules(const GenerationSettings& settings, TokenRules& rules) {
 }
 
 // Return the settings that replace a missing generation_config.json, as in transformers: all keys of
-// config.json, and the keys of its decoder's object that config.json itself lacks.
+// config.json, and the keys that only its object "decoder", "generator" or "text_config" has.
 Json generation_config_from(const Json& config) {
   Json settings = config;
   // early BART folders have this key instead of forced_bos_token_id

@@ -37,9 +37,9 @@ struct SchedulerLimits {
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
   // Maximum number of ended requests whose cache pages are kept for later prompts that begin with the same
-  // tokens, as in conversations; 0 keeps none. Only for decoder-only models without sliding windows, with a
-  // limit cache_pages. If the maximum is reached or a running request needs pages, the pages of the least
-  // recently used prefix are released.
+  // tokens, as in conversations; 0 keeps none. Only for decoder-only models without sliding windows, and only
+  // if cache_pages is not 0. If the maximum is reached or a running request needs pages, the pages of the
+  // least recently used prefix are released.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
   // others. In the other steps the oldest request is first.
