@@ -49,7 +49,7 @@ std::pair<CLI::App*, std::shared_ptr<Request>> add_command(CLI::App& app, const 
   return {verb, std::make_shared<Request>()};
 }
 
-// Add the options of add_globals() to a command that calls run(*request, globals).
+// Add the options of add_globals() to a command, and make the command call run(*request, globals).
 template <class Request>
 void set_action(CLI::App& verb, Globals& globals, std::shared_ptr<Request> request,
                 void (*run)(const std::type_identity_t<Request>&, Globals&)) {
