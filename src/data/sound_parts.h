@@ -28,7 +28,7 @@ bool is_truncated_wav(std::FILE* file);
 // Decode a WAV file. `first` holds the bytes already read from the stream.
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first);
 
-// Decode a file with libsndfile. Throws bad_file if this build lacks it.
+// Decode a file with libsndfile. Throws bad_file if this build lacks libsndfile.
 std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path);
 // Decode a stream with libsndfile. It is copied to an unnamed temporary file of at most kMostPipedBytes.
 std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first);
