@@ -7,9 +7,9 @@
 
 namespace regard::evaluate {
 
-// Compute the metrics for one label in evaluate/classification.h on a table with the columns path (relative
-// to the table's folder) and label. Throws the errors of data::SoundStream with file and row of the table,
-// and invalid_input for an unknown label.
+// Evaluate a classifier of sounds on a table with the columns path (relative to the table's folder) and
+// label. Metrics: as for classification() with one label (evaluate/classification.h). Throws the errors of
+// data::SoundStream with file and row of the table, and invalid_input for an unknown label.
 Evaluation audio_classification(const Subject& subject, const std::filesystem::path& folder,
                                 const DataOptions& data);
 
