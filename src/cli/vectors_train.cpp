@@ -30,15 +30,16 @@ struct VectorsTrainOptions {
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
   vectors::GloveOptions glove;
-  // number of epochs and size of the window; 0, the value without an option, selects the model's default
+  // number of epochs and window size; 0 selects the model's default
   std::int64_t epochs = 0, window = 0;
-  double rate = 0;  // learning rate; as above
+  double rate = 0;  // initial learning rate; 0 selects the model's default
   bool subwords = false;
   std::int64_t buckets = 2000000;
   std::size_t memory = 512;  // memory for co-occurrence counts in MiB
 };
 
-// Return the CPU seconds of all threads. On a shared machine they are more meaningful than elapsed time.
+// Return the CPU time of all threads in seconds. On a shared machine, it is more meaningful than elapsed
+// time.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -97,7 +98,7 @@ Trained train_pairs(Globals& globals, VectorsTrainOptions& options, const vector
           static_cast<double>(corpus.tokens_read * how.epochs) / spent};
 }
 
-// Check options whose errors would otherwise appear only after the text is read. Throws io or usage.
+// Check the output path and the lengths of subwords before the text is read. Throws io or usage.
 void check(const VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
@@ -112,7 +113,7 @@ void check(const VectorsTrainOptions& options) {
         .expected(fmt::format("at least {}", options.pairs.subwords.shortest));
 }
 
-// Throw usage for an option on the command line that has no effect on the model.
+// Throw usage if the command line has an option that has no effect with the selected model and loss.
 void check_effects(const CLI::App& verb, const VectorsTrainOptions& options) {
   const bool glove = options.model == "glove", negative = options.loss == "negative";
   struct Option {

@@ -49,7 +49,7 @@ std::pair<CLI::App*, std::shared_ptr<Request>> add_command(CLI::App& app, const 
   return {verb, std::make_shared<Request>()};
 }
 
-// Add the options of add_globals() to a command that calls run(*request, globals).
+// Add the options of add_globals() to a command, and make the command call run(*request, globals).
 template <class Request>
 void set_action(CLI::App& verb, Globals& globals, std::shared_ptr<Request> request,
                 void (*run)(const std::type_identity_t<Request>&, Globals&)) {
@@ -57,16 +57,16 @@ void set_action(CLI::App& verb, Globals& globals, std::shared_ptr<Request> reque
   verb.callback([request, &globals, run] { run(*request, globals); });
 }
 
-// Add an option whose value must pass `check`. The help shows the default, the current value of `value`.
+// Add an option whose value must pass `check`. The help shows the current value of `value` as the default.
 template <class Value>
 void add_checked_option(CLI::App& verb, const std::string& name, Value& value, const std::string& help,
                         CLI::Validator check) {
   verb.add_option(name, value, help)->check(std::move(check))->capture_default_str();
 }
 
-// Effect of a stop signal (SIGINT, SIGTERM, SIGHUP) on output files. With stop_writing, writing is aborted
-// and existing files stay unmodified; with go_on_writing, writing continues, and a second signal, more than a
-// second later, ends the process at once.
+// Effect of a stop signal (SIGINT, SIGTERM, SIGHUP) on output files. stop_writing: abort the write and leave
+// existing files unmodified. go_on_writing: continue to write; a second signal that arrives more than a
+// second later ends the process immediately.
 enum class AtSignal { stop_writing, go_on_writing };
 // From this call on, stop signals do not end the process; the command must poll stop_signal().
 void catch_signals(AtSignal writing = AtSignal::stop_writing);

@@ -15,13 +15,13 @@
 namespace regard::cli {
 namespace {
 
-// Return the labels in `text`, the value of --labels: the lines of the file or pipe with this path if it
-// exists, otherwise the comma-separated parts of `text`.
+// Return the labels in the value of --labels. If `text` is the path of a file or pipe, the labels are its
+// lines, otherwise the comma-separated parts of `text`.
 std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())
     throw usage_error("this model has no labels of its own").remedy("Add --labels \"a cat,a dog\"");
-  std::error_code ignored;  // a list of labels may be longer than the name of a file
+  std::error_code ignored;  // status() fails if `text` is a list that is longer than a file name may be
   const auto kind = std::filesystem::status(text, ignored).type();
   if (kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::fifo) {
     LineReader reader(text);

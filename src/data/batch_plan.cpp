@@ -11,7 +11,7 @@
 namespace regard::data {
 namespace {
 
-constexpr std::size_t kMostPairs = std::size_t{1} << 32;  // limit of the indices, which have 32 bits
+constexpr std::size_t kMostPairs = std::size_t{1} << 32;  // indices of pairs have 32 bits
 
 // Pairs are sorted by length within chunks of about this many batches. The chunks are large enough for
 // batches of similar lengths, and small enough that batches differ from epoch to epoch.
@@ -106,7 +106,8 @@ void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens
   struct Range {
     // first possible start of a window in the source, and number of possible starts
     std::int64_t first = 0, count = 0;
-    double until = 0;  // sum of weight · number of possible starts, over all sources up to this one
+    // sum of weight · number of possible starts, over all sources up to and including this one
+    double until = 0;
   };
   std::vector<Range> ranges;
   RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});

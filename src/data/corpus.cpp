@@ -76,8 +76,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Return the size in bytes of the next block in the buffer, which ends at the last line end. A long line is
-// split after a complete character, unless faulty lines are skipped. Return 0 if more text must be read.
+// Return the size in bytes of the next block in the buffer; 0 if more text must be read. A block ends at the
+// last line end. Unless faulty lines are skipped, a long incomplete line is split after a complete character.
 std::size_t TextReader::end_of_piece() {
   const std::size_t searched = std::exchange(searched_, buffer_.size());
   const std::size_t end = std::string_view(buffer_).substr(searched).rfind('\n');
@@ -138,7 +138,7 @@ bool TextReader::next(std::string& piece) {
     const std::int64_t lines = std::count(piece.begin(), piece.end(), '\n');
     if (!utf8::valid(piece)) keep_valid_lines(piece);
     report_.records += std::count(piece.begin(), piece.end(), '\n');
-    if (whole && !piece.empty() && piece.back() != '\n') ++report_.records;  // a last line without a line end
+    if (whole && !piece.empty() && piece.back() != '\n') ++report_.records;  // the last line has no line end
     line_ += lines;
   }
   return true;

@@ -58,7 +58,7 @@ class CorpusReader {
 };
 
 // Reads text files in order, in blocks. Byte order marks are removed; other text is unchanged. A line that is
-// not UTF-8 is an error. If bad_utf8 is Faulty::skip, the line is left out and counted.
+// not UTF-8 is an error or, if bad_utf8 is Faulty::skip, left out and counted.
 class TextReader {
  public:
   TextReader(std::vector<std::string> files, Faulty bad_utf8);

@@ -52,8 +52,8 @@ void FieldReader::split_quoted(std::vector<std::string>& fields) {
   }
 }
 
-// Read a quoted field from `begin`, after its opening mark. Returns the position after its closing mark, in
-// the current line.
+// Read a quoted field; `begin` is the position after its opening quotation mark. Returns the position after
+// its closing quotation mark.
 std::size_t FieldReader::read_quoted(std::size_t begin, std::string& field) {
   while (true) {
     const std::size_t mark = text_.find('"', begin);

@@ -1,5 +1,5 @@
 // Discrete Fourier transforms of any size in double precision by Stockham's mixed-radix algorithm (Cochran et
-// al. 1967). Several are computed at once. Sizes that are products of 2, 3, 4 and 5 are fast.
+// al. 1967), computed kLanes at a time. Sizes that are products of 2, 3, 4 and 5 are fast.
 #pragma once
 
 #include <cstdint>

@@ -189,7 +189,9 @@ bool looks_like_image(const std::filesystem::path& path) {
       while (bytes.size() < sizeof(first) && packed.read(bytes)) {
       }
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::bad_file) throw;  // damaged, or not compressed
+      // bad_file means that the file is damaged, or that only its first bytes look compressed. It is not an
+      // image.
+      if (error.kind() != ErrorKind::bad_file) throw;
     }
   }
   return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || is_webp(bytes) || bytes.starts_with(kIdx) ||

@@ -43,9 +43,9 @@ std::vector<Image> read_images(const std::filesystem::path& path, const ImageLim
 // another number of images.
 Image read_one_image(const std::filesystem::path& path);
 
-// Return true if `path` is a regular file that starts with the magic bytes of a format that read_images()
-// reads. Commands read any other file as a list of paths of images, one per line. A pipe is not read, because
-// its bytes would be lost.
+// Return true if `path` is a regular file that starts with the magic number of a format that read_images()
+// reads. Commands read any other file as a list of image paths, one per line. Pipes are not read, because the
+// bytes would be lost.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Return true if `text` names an image, by one of two rules: `text` ends in the file extension of an image
@@ -65,7 +65,8 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file,
 Error unreadable_format(const std::string& file, const std::string& format, const std::string& library,
                         const std::string& other);
 
-// Return a black image of this size. Throws bad_file if the size is empty or too large.
+// Return a black image of this size. Throws bad_file if a side is not 1 to kLongestSide pixels long, or if
+// the image has more than `most_pixels` pixels.
 Image blank_image(std::int64_t height, std::int64_t width, const std::string& file,
                   std::int64_t most_pixels = kMostPixels);
 

@@ -83,7 +83,7 @@ class Reader {
   }
   std::string file_;
   Json config_;
-  bool keeps_shape_ = false;  // true if a size of one number is the length of the shortest edge
+  bool keeps_shape_ = false;  // true if a size given as one number is the length of the shortest edge
 };
 
 enum class ProcessorClass { vit, deit, clip, siglip };

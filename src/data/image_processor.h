@@ -42,8 +42,8 @@ struct ImageProcessor {
   double rescale_factor = 1.0 / 255.0;
   std::array<float, 3> mean{0.5f, 0.5f, 0.5f}, deviation{0.5f, 0.5f, 0.5f};
 
-  // Read the settings of a model folder (see read_processor_keys()). Keys that are missing have the default
-  // values of the class that the settings name. Without settings, images are resized to height × width, and
+  // Read the settings of a model folder (see read_processor_keys()). Missing keys have the defaults of the
+  // processor class that the settings name. Without settings, images are resized to height × width, and
   // colours are scaled to −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
 

@@ -17,8 +17,8 @@ struct LabelledImages {
 };
 
 // Read IDX files of images [count, rows, columns] and of their labels [count]; compressed files are
-// decompressed. Labels are decimal numbers. Throws io, and bad_file if a file is damaged or the counts
-// differ.
+// decompressed. Labels are decimal numbers. Throws io, and bad_file if a file is damaged or the numbers of
+// images and labels differ.
 LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels);
 
 // An image file FOLDER/LABEL/…/FILE and its label.
@@ -29,7 +29,7 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // image files, sorted by label and then by name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // number of image files; other files in the folder are listed as skipped
+  RowReport report;                 // counts the image files; lists all other files as skipped
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Links to
 // folders are followed. Hidden files and folders, and links to a folder that contains the link, are ignored.

@@ -105,7 +105,7 @@ void LogMel::compute(ThreadPool& pool, std::span<const float> samples, std::int6
   });
 }
 
-// Write one windowed frame to every kLanes-th element of `lane`.
+// Window one frame and write it to lane[0], lane[kLanes], lane[2 · kLanes], …
 void LogMel::load(const float* samples, double* lane) const {
   const std::int64_t size = window();
   double mean = 0.0;

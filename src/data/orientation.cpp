@@ -7,7 +7,7 @@
 namespace regard::data {
 namespace {
 
-// Reads integers of a TIFF structure in its byte order. Positions outside the structure read as 0.
+// Reads integers of a TIFF structure in its byte order; returns 0 for positions outside the structure.
 class Tiff {
  public:
   explicit Tiff(std::string_view bytes) : bytes_(bytes), little_(bytes.starts_with("II")) {}

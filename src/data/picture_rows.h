@@ -16,7 +16,7 @@ struct PictureRow {
   std::filesystem::path file;  // path of the image; empty if `image` contains it
   Image image;
   std::string text;        // label or caption of the image
-  std::string key;         // key that is equal for equal images: the path as given, or a hash of the pixels
+  std::string key;         // key for finding duplicates: the image's path as listed, or a hash of its pixels
   Place place;             // location of the row in the data
   std::size_t source = 0;  // index of the folder, table or pair of IDX files that contains the row
   // number that the caller may assign, for example to identify the row after other rows are removed

@@ -23,7 +23,7 @@ std::optional<ProcessorKeys> read_processor_keys(const std::filesystem::path& fo
 
 // Return the class of the processor, such as "CLIPImageProcessor", from `class_key` or, if that key is
 // missing, from "feature_extractor_type". If both are missing, return model_type of config.json, from which
-// transformers derives the class. Returns "" if there is no such key.
+// transformers derives the class. Returns "" if all three are missing.
 std::string processor_class_of(const ProcessorKeys& from, const char* class_key,
                                const std::filesystem::path& folder);
 

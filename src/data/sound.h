@@ -64,8 +64,8 @@ enum class TooLong { refuse, cut };
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 
-// Return true if `path` is a regular file whose first bytes are those of a known sound format. Other files
-// may be lists of sounds. A pipe is not read, because its bytes would be lost.
+// Return true if `path` is a regular file that starts with the magic number of a known sound format. Commands
+// read any other file as a list of sound paths. Pipes are not read, because the bytes would be lost.
 bool looks_like_sound(const std::filesystem::path& path);
 
 }  // namespace regard::data

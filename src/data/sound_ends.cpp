@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kOggHeader = 27;
 constexpr std::size_t kLongestOggPage = kOggHeader + 255 + 255 * 255;
 
-// Return up to `count` bytes at byte `from` of the file.
+// Return up to `count` bytes at offset `from` of the file.
 std::string bytes_at(std::FILE* file, std::int64_t from, std::size_t count) {
   std::string bytes(count, '\0');
   if (fseeko(file, from, SEEK_SET) != 0) return "";
@@ -25,21 +25,21 @@ unsigned octet(const std::string& bytes, std::size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
 
-// Return the byte after the samples of an AIFF file, as its header declares; 0 if the end is unknown.
+// Return the offset after the last sample of an AIFF file, as its header declares; 0 if the end is unknown.
 std::uint64_t end_of_aiff(std::FILE* file) {
   for (std::uint64_t at = 12;;) {
     const std::string header = bytes_at(file, static_cast<std::int64_t>(at), 8);
     if (header.size() < 8) return 0;
     const std::uint64_t size = big_endian(header.data() + 4, 4);
-    // SoX writes about 0x7F000000, and other programs 0 or nearly 2^32, if they write to a pipe.
+    // If the output is a pipe, SoX writes a size of about 0x7F000000, and other programs a size near 2^32.
     const bool known = size < 0x7EFF0000 || (size > 0x80000000 && size < 0xFFFF0000);
     if (header.starts_with("SSND")) return known ? at + 8 + size : 0;
     at += 8 + size + size % 2;
   }
 }
 
-// Return the byte after the samples of a Wave64 file, as its header declares; 0 if the end is unknown. The
-// size of a chunk includes its header of 24 bytes, and chunks start at multiples of 8 bytes.
+// Return the offset after the last sample of a Wave64 file, as its header declares; 0 if the end is unknown.
+// The size of a chunk includes its header of 24 bytes, and chunks start at multiples of 8 bytes.
 std::uint64_t end_of_wave64(std::FILE* file) {
   constexpr std::uint64_t kHeader = 24, kLargest = std::uint64_t{1} << 62;
   for (std::uint64_t at = 40;;) {
@@ -53,7 +53,7 @@ std::uint64_t end_of_wave64(std::FILE* file) {
   }
 }
 
-// Return the byte after the samples of an AU file, as its header declares; 0 if the end is unknown.
+// Return the offset after the last sample of an AU file, as its header declares; 0 if the end is unknown.
 std::uint64_t end_of_au(const std::string& header) {
   const std::uint64_t at = big_endian(header.data() + 4, 4), size = big_endian(header.data() + 8, 4);
   return size == std::numeric_limits<std::uint32_t>::max() ? 0 : at + size;

@@ -63,8 +63,8 @@ class LibrarySource : public SoundSource {
   }
 
  private:
-  // Tolerance for the number of frames at the end: two MP3 frames of 1152 samples. Some versions of the MP3
-  // decoder do not remove the encoder's delay.
+  // Number of samples per channel that may be missing at the end: two MP3 frames of 1152 samples. Some
+  // versions of the MP3 decoder do not remove the encoder's delay.
   static constexpr sf_count_t kMp3Slack = 2 * 1152;
 
   Error truncated() const { return file_error(file_, "the file is truncated").found("the end of the file"); }

@@ -21,20 +21,20 @@ bool is_wav(std::string_view first);
 // the bytes already read from the stream; the bytes up to the chunk "fmt " are read and appended. Returns
 // false if the first 16 MiB do not contain this chunk.
 bool wav_needs_library(InputStream& stream, std::string& first);
-// Return true if the file is a WAV file that ends before the end of its samples, or has none. The position in
-// the file is changed.
+// Return true if the file is a WAV file that ends before the end of its samples, or that has no chunk "data".
+// The position in the file is changed.
 bool is_truncated_wav(std::FILE* file);
 
 // Decode a WAV file. `first` holds the bytes already read from the stream.
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first);
 
-// Decode a file with libsndfile. Throws bad_file if this build lacks it.
+// Decode a file with libsndfile. Throws bad_file if this build lacks libsndfile.
 std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path);
 // Decode a stream with libsndfile. It is copied to an unnamed temporary file of at most kMostPipedBytes.
 std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first);
 
-// Return true if the file is an Ogg file without its end: its last page is incomplete, or not marked as the
-// last page of its stream. The position in the file is changed.
+// Return true if the file is a truncated Ogg file: its last page is incomplete, or not marked as the last
+// page of its stream. The position in the file is changed.
 bool is_truncated_ogg(std::FILE* file);
 // Return true if the file is an AIFF, AU or Wave64 file that ends before the end of its samples. The position
 // in the file is changed.

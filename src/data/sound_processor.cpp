@@ -145,7 +145,8 @@ Tensor whisper_features(ThreadPool& pool, const SoundProcessor& processor, std::
   const LogMel mel = processor.log_mel();
   const auto samples = static_cast<std::size_t>(processor.samples);
   const std::int64_t half = processor.window / 2, frames = processor.samples / processor.hop;
-  // The input of `samples` samples with reflect padding at both ends, as in PyTorch's stft.
+  // The sound, truncated or zero-padded to `samples` samples, with reflect padding at both ends as in
+  // PyTorch's stft.
   std::vector<float> padded(samples + 2 * static_cast<std::size_t>(half), 0.0f);
   const std::span<float> window(padded.data() + half, samples);
   const auto used = window.first(std::min(samples, sound.size()));

@@ -41,7 +41,7 @@ struct SoundProcessor {
   // Return the model's input [frames, bins] for a whole sound at `rate`. For whisper and ast, longer sounds
   // are truncated (see most_seconds()), and shorter ones are padded.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;
-  double most_seconds() const;  // duration in seconds of the longest sound that is not truncated
+  double most_seconds() const;  // longest sound that is not truncated, in seconds; 3600 for `samples`
 };
 
 // Last step of Whisper's preprocessing, in place: x = (max(x, largest − 8) + 4) / 4.

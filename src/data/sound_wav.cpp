@@ -36,8 +36,8 @@ struct Chunk {
   std::uint64_t at = 0, size = 0;
 };
 
-// Find the first chunk `name` that does not follow the samples. read_at(from, to, count) copies `count` bytes
-// at offset `from` and returns false if the file has no such bytes.
+// Find the first chunk with this name, up to the chunk "data", which contains the samples. read_at(from, to,
+// count) copies `count` bytes at offset `from` and returns false if the file has no such bytes.
 template <class ReadAt>
 std::optional<Chunk> find_chunk(std::string_view name, const ReadAt& read_at) {
   char header[8];
@@ -166,8 +166,8 @@ class WavSource : public SoundSource {
     }
   }
 
-  // Return true if another chunk follows, so that a chunk "data" of size 0 has no samples. The size in the
-  // RIFF header then includes that chunk; a program that writes to a pipe does not know that size.
+  // Return true if another chunk follows a chunk "data" of size 0. The size is then correct; otherwise the
+  // program wrote to a pipe and did not know the number of samples.
   bool chunk_follows(std::uint32_t riff_size) {
     if (is_unknown_size(riff_size) || riff_size + std::uint64_t{8} < place_ + 8 || !has(8)) return false;
     return std::all_of(buffer_.data() + begin_, buffer_.data() + begin_ + 4,

@@ -76,7 +76,8 @@ class SquadReader {
     return std::move(set_);
   }
 
-  Place place() const { return {file_, -1, -1}; }  // place of a skipped question; JSON has no lines
+  // location of a skipped question: only the file, because the parser reports no lines
+  Place place() const { return {file_, -1, -1}; }
 
  private:
   std::string bytes() const { return read_decompressed(file_, kMostSquadBytes); }

@@ -116,7 +116,7 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     all_columns_ = columns.empty();
   }
   name_columns(columns);
-  // Files that are read in order are opened one at a time, because a process can open only about 1000.
+  // Files that are read in order are opened one at a time, because a process can open only about 1000 files.
   for (const std::string& file : options_.files)
     if (in_parallel(options_) || sources_.empty()) {
       sources_.push_back(std::make_unique<Source>(file, options_));
@@ -253,7 +253,7 @@ void TableReader::read_header() {
   header_ = fields_;
   if (all_columns_ && names_->empty()) name_columns(header_);
   numbers_.clear();
-  if (all_columns_ && header_ == *names_) {  // all columns in order; their names need not differ
+  if (all_columns_ && header_ == *names_) {  // all columns are read in order, so duplicate names are allowed
     for (std::size_t i = 0; i < header_.size(); ++i) numbers_.emplace_back(i);
     return;
   }

@@ -51,7 +51,7 @@ struct TableOptions {
   Header header = Header::automatic;
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
-  // tsv, csv, jsonl: treatment of empty lines; `keep` makes a row of one empty field
+  // tsv, csv, jsonl: treatment of empty lines; with `keep`, tsv and csv read a row of one empty field
   Faulty blank = Faulty::refuse;
 };
 
@@ -69,8 +69,8 @@ class TableRow {
   // Return the value of the column: in jsonl, the value itself; in other formats, the text parsed as JSON.
   // Throws bad_file if it is not JSON.
   Json json(std::size_t column) const;
-  // Return the list of strings in the column. In formats other than jsonl, the text is split at spaces, and
-  // empty parts are removed.
+  // Return the list of strings in the column. A text (in any format) is split at spaces, and empty parts are
+  // removed; jsonl may also contain a list.
   std::vector<std::string> words(std::size_t column) const;
   // Return the number in the column; text is parsed as a number. Throw bad_file for anything else.
   double number(std::size_t column) const;
@@ -125,8 +125,8 @@ class TableReader {
   std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }
-  // Call read(), which processes `row`, the row that next() returned last. If it throws bad_file and such
-  // rows are skipped (TableOptions::malformed), count the row as malformed, not as a record, and return
+  // Call read(), which processes `row`, the last row that next() returned. If read() throws bad_file and
+  // TableOptions::malformed is Faulty::skip, count the row as malformed instead of as a record, and return
   // false.
   template <class Read>
   bool read_or_skip(const TableRow& row, Read&& read) {

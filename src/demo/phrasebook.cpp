@@ -24,8 +24,8 @@ std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
 
 constexpr std::uint32_t kChoosing = 1, kPicking = 2, kHoldingOut = 3;
 
-// Return true if a hash selects the pair to be held out. It selects about one pair in eleven, but one in six
-// of the idioms and literal uses: they are fewer, and their accuracy is reported separately.
+// Return true if a hash selects the pair to be held out. It selects about 1 of 11 pairs, but 1 of 6 idioms
+// and literal uses, because these are fewer and their accuracy is reported separately.
 bool is_candidate(const Phrase& phrase) {
   return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
 }

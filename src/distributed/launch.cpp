@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Return the number at the start of the environment variable, or 0 if there is none.
+// Return the number at the start of the environment variable's value, or 0 if there is none.
 int number_in(const char* variable) {
   const char* text = std::getenv(variable);
   int number = 0;

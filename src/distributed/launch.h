@@ -26,10 +26,10 @@ struct HostShare {
   std::string text() const;  // text such as "1 thread each, bound to 1 core each"
 };
 
-// Choose the number of threads and the cores of this rank.
-//   threads: 0 means the number of physical cores of this host divided by its number of ranks, at least 1.
-// If the launcher bound the rank to fewer cores than threads, bind it to all cores of the host that the
-// system allows. For example, Open MPI binds each of two ranks to one core.
+// Choose the number of threads and the cores of this rank. threads: 0 means the number of physical cores of
+// this host divided by the number of ranks on it, at least 1. If the launcher bound the rank to fewer cores
+// than threads, bind it to all cores of the host that the system allows. For example, Open MPI binds each of
+// two ranks to one core.
 HostShare share_host(const Ranks& ranks, int threads);
 
 }  // namespace regard::distributed

@@ -24,7 +24,7 @@ class StopVote;
 
 class Ranks {
  public:
-  Ranks() = default;  // creates a run of one process
+  Ranks() = default;  // constructs the only rank of a run of one process
   explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -60,7 +60,7 @@ class Ranks {
   // Collective. Copy `mine` of all ranks to `all`, in the order of ranks. `mine` has the same size on all
   // ranks, and `all` has size() times this size.
   void gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all);
-  // Collective. Copy the bytes of rank `root` to all others.
+  // Collective. Copy the bytes of rank `root` to all other ranks.
   void broadcast(int root, std::span<std::byte> bytes);
   // Collective. Return true on all ranks if `value` is true on any rank.
   bool any(bool value);

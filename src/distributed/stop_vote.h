@@ -1,5 +1,5 @@
 // StopVote: ends a long computation on all ranks soon after one of them receives a stop request. Without the
-// vote, that rank would wait until the other ranks have finished, possibly beyond the time limit.
+// vote, that rank would wait until the other ranks have finished.
 //
 // Every rank constructs the vote, calls stopped() regularly during the computation, and finish() at the end;
 // only one vote may exist at a time. Notices have a channel of their own (Channel::notices), so other

@@ -9,7 +9,8 @@
 namespace regard::evaluate {
 
 struct ClassificationOptions {
-  // softmax: one label; sigmoid: several labels; plain: a number. Default: as the folder specifies.
+  // softmax: one label; sigmoid: several labels; plain: a number. Default: as the model's config.json
+  // specifies.
   std::optional<tasks::Scores> scores;
   // with several labels per row, a label is predicted if its probability is at least this
   double threshold = 0.5;

@@ -25,8 +25,8 @@ TextPairs read_pairs(const DataOptions& data) {
       pairs.places.push_back(row.place());
     }
   } catch (Error& error) {
-    // Without --columns, a table is read as pairs with scores. A table of queries and documents then throws
-    // bad_file, so explain how to read it.
+    // Without --columns, a table must contain scores. If it contains queries and documents, reading it throws
+    // bad_file, and this remedy is added.
     if (pairs.places.empty() && data.columns.empty() && error.kind() == ErrorKind::bad_file &&
         error.remedy().empty())
       error.remedy("Give --columns with the query and the document, such as 1,2, if there are no scores");

@@ -55,7 +55,7 @@ struct Evaluation {
   std::vector<std::string> lines;  // the results as text
   std::vector<EvaluatedRow> rows;  // rows in the order of the data
   std::string row_score;           // name of the metric in EvaluatedRow::score
-  // labels of a classifier, sorted; the statistics of the scores number the labels in this order
+  // labels of a classifier, sorted; the row statistics refer to a label by its index in this list
   std::vector<std::string> labels;
 
   void fact(const std::string& name, Json value) { facts[name] = std::move(value); }

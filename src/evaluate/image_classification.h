@@ -8,7 +8,7 @@
 namespace regard::evaluate {
 
 // Evaluate a classifier of images.
-//   Metrics: the metrics for one label in evaluate/classification.h.
+//   Metrics: as for classification() with one label (evaluate/classification.h).
 //   Data: images with labels; see read_pictures() in evaluate/picture_data.h. A label is the name or the
 //     number of a class.
 //   folder: the model folder, with preprocessor_config.json.

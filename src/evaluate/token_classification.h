@@ -20,9 +20,9 @@ struct TokenClassificationOptions {
 // to the scheme `strict`.
 //   Data: column files with one word per line (.conllu, .conll, .bio, .iob, .iob2), or a table with the
 //     columns words and labels, which contain lists of equal length (separated by spaces in TSV and CSV).
-//   Entity scores: computed if `strict` is set or a true label has one of the prefixes "B-", "I-", "E-",
-//     "S-", "L-", "U-". The predicted label of a word without tokens is "O".
-//   Scores of classification: computed otherwise; an unknown label or a word without tokens throws
+//   Entity scores are computed if `strict` is set or a true label has one of the prefixes "B-", "I-", "E-",
+//     "S-", "L-", "U-". The predicted label of a word without tokens is then "O".
+//   Otherwise, classification scores are computed, and an unknown label or a word without tokens throws
 //     invalid_input.
 Evaluation token_classification(const Subject& subject, const DataOptions& data,
                                 const TokenClassificationOptions& options);

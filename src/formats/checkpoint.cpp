@@ -271,7 +271,7 @@ std::optional<Checkpoint> RunFolder::best() const {
     std::string problems = error.what();
     if (other->warning.empty())
       problems += "; using the checkpoint of step " + std::to_string(other->step);
-    else if (other->warning.find(problems) != std::string::npos)  // the best is the latest
+    else if (other->warning.find(problems) != std::string::npos)  // the best checkpoint is the latest
       problems = other->warning;
     else
       problems += "; " + other->warning;

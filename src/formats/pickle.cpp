@@ -37,7 +37,8 @@ bool known_global(const std::string& global) {
 // Limits on memory for malicious input. A pickle of 30,000 tensors is below all limits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
-constexpr std::size_t kMaxUses = std::size_t{1} << 22;  // number of instructions that recall an object
+// maximum number of instructions that read the memo (BINGET, LONG_BINGET)
+constexpr std::size_t kMaxUses = std::size_t{1} << 22;
 // Limits on the parts that are copied into each tensor, because many tensors can refer to the same part.
 constexpr std::size_t kMaxDimensions = 64, kLongestKey = 256;
 
@@ -316,7 +317,8 @@ class Machine {
     if (value < 0) throw fault("a tensor has a negative size").found(std::to_string(value));
     return static_cast<std::uint64_t>(value);
   }
-  // Load ("storage", class, key, device, elements); the older file format adds a view, which must be None.
+  // Load a storage from its persistent id ("storage", class, key, device, elements). The older file format
+  // has a sixth item, a view, which must be None.
   void load_storage(const Object& tuple) {
     if (item(tuple, 0, Kind::text)->text != "storage") throw fault("a persistent id is not a storage");
     const char* dtype = storage_dtype(item(tuple, 1, Kind::global)->text);

@@ -102,7 +102,7 @@ std::map<std::string, std::string> read_metadata(const Json& value, const std::s
   return metadata;
 }
 
-// Sort by file offset; refuse gaps, overlaps and bytes after the last tensor.
+// Sort the entries by file offset. Throw if there is a gap, an overlap or a byte after the last tensor.
 void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint64_t file_size,
                   const std::string& file) {
   std::stable_sort(header.entries.begin(), header.entries.end(),

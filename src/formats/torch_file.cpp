@@ -132,7 +132,7 @@ void TorchFile::read_older_form() {
   const Pickle object = next();
   const Pickle keys = next();
 
-  // The storages follow in the order of the keys: eight bytes with the number of elements, then the elements.
+  // The storages follow in the order of `keys`: eight bytes with the number of elements, then the elements.
   std::map<std::string, std::uint64_t> item;  // element size of each storage in bytes
   require_named_tensors(*object.root(), name_);
   for (const auto& [key, value] : object.root()->members)

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kFiles[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                   "pytorch_model.bin.index.json"};
 
-// Error for a folder without readable weights; names other formats found there and the remedy.
+// Return the error for a folder without readable weights. It names another format found in the folder, and
+// the remedy.
 Error no_weights(const std::filesystem::path& folder) {
   Error error(ErrorKind::bad_file, "no model.safetensors, no pytorch_model.bin and no index of shards found",
               {folder.string(), -1, -1});

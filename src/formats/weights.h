@@ -49,7 +49,8 @@ class Weights {
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // name of the file or index, for messages
-  std::uint64_t bytes() const noexcept;                         // size of all tensors in bytes
+  // size in bytes of all tensors in the files, including replaced tensors
+  std::uint64_t bytes() const noexcept;
 
  private:
   const TensorFile& file_of(std::string_view name) const;

@@ -83,7 +83,7 @@ void Chooser::choose(float* logits, std::span<const ChoiceRow> rows) {
     for (std::size_t i = begin_[row]; i < begin_[row + 1]; ++i) candidate_[i] -= lse_[row];
 }
 
-// Keep the best tokens in a heap whose front is the worst of them.
+// Find the most probable tokens with a heap whose front is the least probable of them.
 void Chooser::find_top(const float* logits, std::size_t row) {
   std::vector<TokenScore>& top = top_[row];
   top.clear();

@@ -89,10 +89,10 @@ void read_rules(const GenerationSettings& settings, TokenRules& rules) {
 }
 
 // Return the settings that replace a missing generation_config.json, as in transformers: all keys of
-// config.json, and the keys of its decoder's object that config.json itself lacks.
+// config.json, and the keys that only its object "decoder", "generator" or "text_config" has.
 Json generation_config_from(const Json& config) {
   Json settings = config;
-  // key of the first BART folders
+  // early BART folders have this key instead of forced_bos_token_id
   if (config.value("force_bos_token_to_be_generated", Json()) == true)
     settings["forced_bos_token_id"] = config.value("bos_token_id", Json());
   for (const char* part : {"decoder", "generator", "text_config"}) {

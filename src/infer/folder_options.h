@@ -28,7 +28,7 @@ void complete_settings(formats::ModelFolder& folder);
 SearchOptions read_search_options(const formats::ModelFolder& folder);
 
 // Throw usage if a key of `values` is not a key of generation_config.json that has an effect. `option` is the
-// option that gives the values, for messages.
+// command-line option with the values, for messages.
 void check_setting_names(const Json& values, const std::string& option);
 
 }  // namespace regard::infer

@@ -33,7 +33,7 @@ class GenerationSettings {
   }
   // Return the file that contains the value of `key`, for messages.
   std::string file(const char* key) const {
-    // Without generation_config.json, its values come from the parameters of a task in config.json.
+    // Without the file generation_config.json, the values of folder_.generation_config come from config.json.
     const std::filesystem::path generation = folder_.path / "generation_config.json";
     std::error_code error;
     return in_generation_config(key) && exists(generation, error) ? generation.string() : folder_.config_file;

@@ -46,8 +46,8 @@ class Hypotheses {
   virtual ~Hypotheses() = default;
 
   std::int64_t width() const { return width_; }  // maximum number of rows
-  // Number of candidates per row that advance() expects. When sampling, a row needs one draw. In the first
-  // step, the single row needs one draw for each sequence.
+  // Number of candidates per row that advance() expects. Sampling uses one candidate of each row; in the
+  // first step, it uses one candidate of the single row for each sequence.
   std::int64_t candidates() const { return candidates_; }
 
   std::int64_t rows() const { return rows_; }  // number of running rows; there is 1 before the first step
@@ -59,7 +59,7 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * capacity_, static_cast<std::size_t>(generated_)};
   }
-  // Return, for each running row, the index of the row that it continues. This is the index before the last
+  // Return, for each running row, the index of the row that it continues, as numbered before the last
   // advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
   // Return the index of the independent sequence that the row contains. Not meaningful for a beam search.

@@ -37,8 +37,9 @@ struct SchedulerLimits {
   // effect if every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
   // Maximum number of ended requests whose cache pages are kept for later prompts that begin with the same
-  // tokens, as in conversations. Only for decoder-only models; 0 keeps none. If the maximum is reached or a
-  // running request needs pages, the pages of the least recently used prefix are released.
+  // tokens, as in conversations; 0 keeps none. Only for decoder-only models without sliding windows, and only
+  // if cache_pages is not 0. If the maximum is reached or a running request needs pages, the pages of the
+  // least recently used prefix are released.
   std::int64_t kept_prefixes = 0;
   // If true, prefill short prompts first in every second step, so that a long prompt does not delay the
   // others. In the other steps the oldest request is first.
@@ -56,8 +57,8 @@ class TokenListener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
-  // Report a token of sequence `sequence`, the last one included. Called only if SearchOptions::report_top ≥
-  // 0, before token() and finished() of the same step.
+  // Report a token of sequence `sequence`, including the last token. Called only if SearchOptions::report_top
+  // ≥ 0, before token() and finished() of the same step.
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }

@@ -60,8 +60,8 @@ struct SearchOptions {
   // token id that pads ended sequences in a matrix of results; −1 if the model has no padding token
   std::int32_t pad_token = -1;
   Probe* probe = nullptr;  // called in every forward pass; may ablate attention heads; not owned; may be null
-  // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
-  // sampling. −1 reports nothing.
+  // Number of most probable tokens that Listener::chosen() receives with each token, for greedy search and
+  // sampling. −1: chosen() is not called.
   std::int64_t report_top = -1;
   // maximum number of rows decoded together, including those of beams; affects only speed and memory
   std::int64_t rows_at_once = 256;

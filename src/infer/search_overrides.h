@@ -16,9 +16,9 @@ struct SearchOverrides {
   std::optional<std::string> early_stopping;  // rule that ends a beam search: no, yes or never
   bool sample = false;
 
-  // Return the folder's options with these values. An option of sampling selects sampling; without one,
-  // `beam` selects search even if the folder selects sampling. Throws usage if an option is invalid, and for
-  // sampling with a beam above 1.
+  // Return the options `folder`, overridden by the values of this object. An option of sampling selects
+  // sampling; without one, `beam` selects search even if the folder selects sampling. Throws usage if an
+  // option is invalid, and for sampling with a beam above 1.
   SearchOptions over(SearchOptions folder, std::uint64_t seed) const;
 
   // Call visit(name, member) for each member; `self` is a SearchOverrides. The names are those used in

@@ -55,7 +55,7 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
 Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
                    const SessionLimits& limits)
     : listener_(listener), limits_(limits), scheduler_(model, pool, options, *this, inner(limits)) {
-  // A step reports at most one token event per row and one end per session.
+  // A step reports at most two events per row: chosen(), and token() or the end of the session.
   events_.reserve(static_cast<std::size_t>(2 * limits.rows));
   ends_.reserve(static_cast<std::size_t>(limits.rows));
 }

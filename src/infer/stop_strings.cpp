@@ -32,8 +32,8 @@ bool StopStrings::ended_by(std::span<const std::int32_t> prompt,
   std::vector<std::int32_t> ids(context.begin(), context.end());
   ids.insert(ids.end(), generated.begin(), generated.end());
   const std::string before = tokenizer_->decode(context), text = tokenizer_->decode(ids);
-  // Search after the common prefix of the two texts. The prefix may be shorter than `before`, because an
-  // incomplete character at its end is decoded differently once a generated token completes the character.
+  // Search after the common prefix of the two texts. The prefix may be shorter than `before`: an incomplete
+  // character at the end of `before` is decoded differently once a generated token completes it.
   const auto begin = std::ranges::mismatch(before, text).in2 - text.begin();
   return find(std::string_view(text).substr(static_cast<std::size_t>(begin))) != std::string::npos;
 }

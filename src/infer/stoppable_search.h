@@ -9,7 +9,8 @@ namespace regard::infer {
 
 // Upper limit of `beam` and of `n_best`, because a model folder may contain excessive values.
 inline constexpr std::int64_t kWidestBeam = 4096;
-// Maximum new tokens of a request: positions are 32-bit integers. Memory grows as tokens are generated.
+// Maximum number of new tokens of a request, because positions are 32-bit integers. Memory grows only as
+// tokens are generated.
 inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;
 
 // Called after every decoding step. If it returns true, the search stops and returns an empty vector.

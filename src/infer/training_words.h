@@ -30,7 +30,7 @@ class TrainingWords {
   // file cannot be read, and bad_file, naming the line, if a line is not "WORD<tab>COUNT".
   static std::optional<TrainingWords> open(const std::filesystem::path& folder);
 
-  // Call open() with the run folder that is `model` or contains the checkpoint `model`.
+  // Call open() with the run folder of `model`, which is a run folder or a checkpoint in one.
   static std::optional<TrainingWords> of_model(const std::filesystem::path& model);
 
   // Return the words and symbols (such as emoji; no punctuation) of the UTF-8 `text` that do not occur in the

@@ -126,7 +126,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
 }
 
 // Attention weights of one sentence pair, for each head, and their sums over each layer and over all heads.
-// The names of the sums begin with "mean", because a sum and a mean have the same strongest links.
+// The sums are named "mean", because means have the same strongest links.
 class PairWeights {
  public:
   explicit PairWeights(const std::vector<Map>& maps) {

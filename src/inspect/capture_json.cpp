@@ -18,7 +18,7 @@ namespace {
 // Maximum number of attention weights that Precision::bits8 writes, one byte each. With --compare, the limit
 // applies to both texts together.
 constexpr std::int64_t kMostWeights = 900000;
-// Maximum number of hypotheses of a beam search that are written: about 1 MB.
+// Maximum number of hypotheses of a beam search, about 1 MB. A larger beam search is not written.
 constexpr std::size_t kMostBeamNodes = 8192;
 
 const char* kind_name(ModelKind kind) {

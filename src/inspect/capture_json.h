@@ -18,7 +18,7 @@ enum class Precision : std::uint8_t {
   full,  // all values as rows of decimal numbers that parse to the same f32 values
 };
 
-// Return one line of JSON in UTF-8; other bytes, such as those in the name of a folder, become U+FFFD.
+// Return one line of JSON in UTF-8. Bytes that are not UTF-8, for example in a folder name, become U+FFFD.
 std::string to_json(const View& view, Precision precision = Precision::bits8);
 
 // Remove the query, key and value vectors (Map::values) of the heads with the lowest scores

@@ -108,7 +108,7 @@ constexpr std::array kArticles{
             {"quick brown fox jumps over", "lazy dog"}},
 };
 
-// Return the words, each with a space before and after it.
+// Return the words separated by single spaces, with a space before the first word and after the last.
 std::string spaced(std::string_view text) {
   std::string out = " ";
   for (const std::string& word : words_of(text)) out += word + " ";

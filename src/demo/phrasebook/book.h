@@ -16,11 +16,12 @@ namespace regard::demo::phrases {
 class Book {
  public:
   // Add a pair. Repeated pairs are ignored; the same English with different Hindi throws internal. tell(),
-  // ask() and call() capitalise the English sentence and add punctuation: "." and "।"; "?"; "!".
+  // ask() and call() capitalise the English sentence and append punctuation: tell() "." and "।", ask() "?",
+  // call() "!".
   void tell(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void ask(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
-  // Add a phrase that is no sentence, such as "red flower", as it stands.
+  // Add a phrase that is not a sentence, such as "red flower", unchanged.
   void name(std::string_view english, std::string_view hindi);
   void add(std::span<const Fixed> table, PhraseKind kind = PhraseKind::other);
 

@@ -106,8 +106,8 @@ void write_giving(Book& book, const Subject& who, const Subject& whom) {
   }
 }
 
-// If the object belongs to the subject, Hindi requires a reflexive: "I met my brother" is मैं अपने भाई से
-// मिला.
+// Return true if the object belongs to the subject. Hindi then requires a reflexive: "I met my brother" is
+// मैं अपने भाई से मिला.
 bool needs_reflexive(const Subject& who, const Subject& whom) {
   return (who.english == "I" || who.english == "we") && whom.english.starts_with("my ");
 }

@@ -141,7 +141,7 @@ class Alignment {
 
   void link(const std::string& english, std::size_t length, const std::vector<std::string>& translations,
             bool again) {
-    std::vector<std::pair<std::size_t, std::string_view>> longest_first;  // number of words, words
+    std::vector<std::pair<std::size_t, std::string_view>> longest_first;  // number of words, text
     for (const std::string& one : translations)
       longest_first.emplace_back(static_cast<std::size_t>(std::ranges::count(one, ' ')) + 1, one);
     std::ranges::stable_sort(longest_first, std::greater<>(), [](const auto& one) { return one.first; });

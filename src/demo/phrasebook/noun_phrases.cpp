@@ -25,7 +25,7 @@ struct Compound {
   std::array<const char*, 7> things{};  // such as "water"; unused entries are null
 };
 
-// "river bank" is not in the list: the demo's readers type it, so it is held out.
+// "river bank" is not in the list: readers of the demo type this phrase, so it must not be a training pair.
 constexpr Compound kCompounds[] = {
     {"river", {"water", "boat", "bird", "fish", "road"}},
     {"village", {"school", "road", "house", "garden", "bus", "bank", "shop"}},

@@ -1,4 +1,4 @@
-// Other spellings of sentences: without a final mark, and as an exclamation.
+// Spelling variants of sentences: without final punctuation, and as an exclamation.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace regard::demo::phrases {
 
-// Append other spellings of pairs that a hash selects:
-//   - statements and questions without a final mark on both sides: "The exam is hard";
+// Append spelling variants of pairs that a hash selects:
+//   - statements and questions without final punctuation in both languages: "The exam is hard";
 //   - statements as exclamations: "The exam is hard!".
-// A spelling is held out if its pair is, and has the same links. It is not an example sentence of an article.
-// Texts that are in the book already are not repeated.
+// A variant has the links of its pair and is held out if its pair is; its `article` is false. Texts that are
+// already in the book are not repeated.
 void append_spellings(std::vector<Phrase>& book);
 
 }  // namespace regard::demo::phrases
