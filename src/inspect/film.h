@@ -20,9 +20,9 @@ struct FilmOptions {
 
 // Run every checkpoint of the run folder on the tokens of `view`, which must be the result of
 // attend(request). Store the attention weights of the heads with the highest scores (HeadSummary::telling) in
-// view.film. If the text is too long, only add a sentence to view.left_out. Throws usage if `run` is not a
-// run folder or has fewer than two checkpoints, or if the request has ablated heads, interventions or
-// averaged heads.
+// view.film. If a single head has more than 300,000 attention weights over all checkpoints, only add a
+// sentence to view.left_out. Throws usage if `run` is not a run folder or has fewer than two checkpoints, or
+// if the request has ablated heads, interventions or averaged heads.
 void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRequest& request,
               const FilmOptions& options, View& view);
 

@@ -33,9 +33,11 @@ constexpr std::size_t kPositionalPatterns = 7;
 using PatternShares = std::array<double, kPositionalPatterns>;
 
 struct HeadSummary {
-  double entropy = 0;   // mean entropy over the queries, in bits
-  double distance = 0;  // attention-weighted mean of |query position − key position|; 0 for cross-attention
-  double spread = 0;    // entropy divided by the maximum entropy (of uniform weights), 0 to 1
+  double entropy = 0;  // mean entropy over the queries, in bits
+  // attention-weighted mean distance between query and key, in tokens or, in an image, in patches; 0 for
+  // cross-attention
+  double distance = 0;
+  double spread = 0;  // entropy divided by the maximum entropy (of uniform weights), 0 to 1
   PatternShares shares{};
   Pattern pattern = Pattern::content;
   // share of the attention weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
@@ -43,8 +45,8 @@ struct HeadSummary {
   // Score that orders heads for display, largest first. For each query, take the largest difference between a
   // key's attention weight and the key's mean weight over all queries; the score is the mean over the
   // queries. Special tokens are ignored as keys. Self-attention also ignores the first token, the query's own
-  // position and the adjacent positions. For cross-attention, 1 is added, because it connects a model's input
-  // and output.
+  // position and the adjacent positions. For cross-attention, 1 is added, because cross-attention connects a
+  // model's input and output.
   double telling = 0;
   std::string caption;  // one sentence that describes the head
 };

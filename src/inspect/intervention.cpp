@@ -59,7 +59,7 @@ const std::vector<ActionRule>& action_rules() {
   return rules;
 }
 
-// The keys that belong to another input, and the keys of which one must name this input.
+// Keys that are valid only together with another key. `target`, for example, needs `text` or `file`.
 const std::map<std::string, std::vector<std::string>>& input_keys() {
   static const std::map<std::string, std::vector<std::string>> keys{
       {"target", {"text", "file"}}, {"target_ids", {"ids", "file"}}, {"minus", {"text", "ids", "file"}}};
