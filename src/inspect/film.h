@@ -13,7 +13,7 @@ namespace regard::inspect {
 struct FilmOptions {
   WeightMode weight_mode = WeightMode::stored;
   bool generate = false;     // if true, also generate a text with each checkpoint
-  std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
+  std::int64_t max_new = 0;  // maximum number of new tokens; 0 means the limit of the model folder
   // Called after each checkpoint. If it returns false, add_film() throws cancelled.
   std::function<bool(double share)> progress = {};
 };

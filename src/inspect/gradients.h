@@ -38,8 +38,7 @@ struct AttributionOptions {
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});
 
-// Return the embedding [positions, hidden] of an image or sound that has the shape of the input and contains
-// only zeros.
+// Return the embedding [positions, hidden] of an image or sound of zeros with the shape of the input.
 Tensor blank_embedding(Network& model, ThreadPool& pool, const PassInput& input);
 
 // Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. gauss_legendre() throws usage unless `count`,

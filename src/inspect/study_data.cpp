@@ -274,7 +274,7 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
     }
     return examples;
   }
-  // a line of a decoder's data is a text, in which a tab is a character like any other
+  // in the data of a decoder, the whole line is the text, including tabs
   const bool targets = loaded.model->kind() != ModelKind::decoder;
   read_lines(data, targets, [&](const std::string& text, const std::string& target, const Place& place) {
     examples.push_back(placed(place, [&] { return study_example(loaded, pool, text, target, options); }));
