@@ -1,4 +1,4 @@
-// Summaries of heads: entropy, distance, and the positional pattern that covers most of the attention weight.
+// Summaries of heads: entropy, distance, and the pattern of the attention weights.
 #pragma once
 
 #include <vector>

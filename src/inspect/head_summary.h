@@ -9,7 +9,8 @@
 
 namespace regard::inspect {
 
-// The positional pattern that covers most of a head's attention weight.
+// Pattern of a head's attention: the positional pattern (previous to diagonal) that covers the largest share
+// of the attention weight. If this share is below 40 %, the pattern is `spread` or `content`.
 enum class Pattern : std::uint8_t {
   previous,   // attention to the preceding token (self-attention)
   next,       // attention to the following token (encoder self-attention)
@@ -21,7 +22,7 @@ enum class Pattern : std::uint8_t {
   special,   // attention to special tokens such as separators (Clark et al. 2019)
   diagonal,  // attention to the source token at the same relative position, ± 1 (cross-attention)
   spread,    // nearly uniform attention weights: at least 90 % of the maximum entropy
-  content,   // none of the patterns above covers 40 % of the attention weight
+  content,   // none of the patterns above
 };
 
 const char* name_of(Pattern pattern) noexcept;  // name of a pattern, such as "previous" or "same word"

@@ -96,8 +96,8 @@ class Sweep {
 
  private:
   // Skip the computations that do not depend on the head: all earlier layers, and the attention in the head's
-  // layer up to the output projection. For a head of the encoder, also skip the first self-attention of the
-  // decoder.
+  // layer up to the output projection. For a head of the encoder, also skip the self-attention of the
+  // decoder's first layer.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     // Each layer gets its own output, because some networks also read the outputs of earlier layers.

@@ -110,8 +110,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Call read() with each part of a list that is separated by commas. A trailing comma is followed by an empty
-// part; an empty text is one empty part.
+// Call read() with each part of a comma-separated list. After a trailing comma, the last part is empty. An
+// empty text has one part, which is empty.
 template <class Read>
 void for_each_part(std::string_view text, Read&& read) {
   for (bool more = true; more;) {

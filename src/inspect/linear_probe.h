@@ -34,7 +34,7 @@ LinearProbeResult probe_layers(Network& model, ThreadPool& pool, const std::vect
                                std::uint64_t seed, const std::function<bool(double share)>& progress = {},
                                const EditedPass* edits = nullptr);
 
-// Return the layers as rows of a table, for the study "probe". `input` is "text", "image" or "sound".
+// Return the table of the study "probe", with one row per layer. `input` is "text", "image" or "sound".
 StudyTable table_of(const LinearProbeResult& result, const char* input = "text");
 
 }  // namespace regard::inspect

@@ -157,7 +157,8 @@ class Resolver {
     return edits;
   }
 
-  // Return true if the decoder must run on the other input too: an edited site is outside the encoder.
+  // Return true if the decoder must also run on the other input, because an edited site is outside the
+  // encoder.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
