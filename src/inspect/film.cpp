@@ -12,7 +12,7 @@ namespace regard::inspect {
 namespace {
 
 constexpr std::size_t kMostFilmHeads = 4;
-constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of attention weights, 1 byte each
+constexpr std::size_t kMostFilmWeights = 300000;  // maximum number of attention weights in a film
 
 // Return the heads with the highest scores: at most kMostFilmHeads heads, with at most kMostFilmWeights
 // attention weights in all frames together.
@@ -27,8 +27,8 @@ std::vector<Head> film_heads(const View& view, std::size_t frames) {
   return heads;
 }
 
-// Return the mean log-probability of the given target tokens, in nats. The last token of a decoder is not
-// counted, because it is not given: each checkpoint predicts it.
+// Return the mean log-probability of the given target tokens, in nats. In a decoder-only model, the last
+// token is not counted, because it is not given: each checkpoint predicts its own.
 std::optional<double> mean_log_probability(const View& view) {
   const bool chosen = view.size->kind == ModelKind::decoder;
   if (view.steps.size() < (chosen ? 2u : 1u)) return std::nullopt;
@@ -83,8 +83,8 @@ void add_film(const std::filesystem::path& run, ThreadPool& pool, const AttendRe
   AttendRequest pass = request;
   pass.page = false, pass.words = nullptr, pass.beams.reset(), pass.selection = {};
   for (const Head& head : heads) pass.selection.kinds.insert(head.kind);
-  // The layers of a Selection apply to all of its kinds, and the encoder may have more layers than the
-  // decoder.
+  // With several kinds of attention, select all layers: the layers of a Selection apply to all of its kinds,
+  // and the decoder may have fewer layers than the encoder.
   if (pass.selection.kinds.size() == 1)
     for (const Head& head : heads) pass.selection.layers.insert(head.layer);
   Film film{.heads = heads};

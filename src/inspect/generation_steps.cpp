@@ -9,7 +9,8 @@
 namespace regard::inspect {
 namespace {
 
-// Maximum number of candidates of a step; kFewCandidates if there are more than kManyPositions positions.
+// Maximum number of candidates of a step: kMostCandidates, or kFewCandidates if there are more than
+// kManyPositions positions.
 constexpr std::int64_t kMostCandidates = 50, kFewCandidates = 8, kManyPositions = 64;
 
 double log_sum_exp(std::span<const float> logits) {

@@ -43,7 +43,7 @@ std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, 
   return layers;
 }
 
-// Maximum flow by shortest augmenting paths (Edmonds and Karp 1972) in a graph of few nodes.
+// Maximum flow in a small graph by shortest augmenting paths (Edmonds and Karp 1972).
 class FlowGraph {
  public:
   explicit FlowGraph(std::size_t nodes) : edges_of_(nodes) {}

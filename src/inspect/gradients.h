@@ -28,8 +28,8 @@ struct AttributionOptions {
   // Embedding [tokens, hidden] of the baseline, or one row [1, hidden] that is used for every token. If
   // undefined, zeros are used.
   Tensor baseline;
-  // Multiply the gradient by embedding − baseline instead of the embedding. With blank_embedding() as the
-  // baseline, the result for each image patch is then Σ gradient × pixel over the pixels of the patch.
+  // If true, gradient_input is Σ gradient × (embedding − baseline). With blank_embedding() as the baseline,
+  // this equals Σ gradient × pixel over the pixels of an image patch.
   bool relative = false;
   // Interventions of every pass, or null. Interventions on the embedding are applied after the interpolation.
   const EditedPass* edits = nullptr;
@@ -38,12 +38,11 @@ struct AttributionOptions {
 TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassInput& input,
                                   const AnswerDifference& answer, const AttributionOptions& options = {});
 
-// Return the embedding [positions, hidden] of an image or sound that has the shape of the input and contains
-// only zeros.
+// Return the embedding [positions, hidden] of an image or sound of zeros with the shape of the input.
 Tensor blank_embedding(Network& model, ThreadPool& pool, const PassInput& input);
 
-// Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. Throws usage unless the number of nodes is 1
-// to 1000.
+// Nodes and weights of the Gauss–Legendre quadrature on [0, 1]. gauss_legendre() throws usage unless `count`,
+// the number of nodes, is 1 to 1000.
 struct Quadrature {
   std::vector<double> nodes, weights;
 };

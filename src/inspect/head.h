@@ -1,4 +1,4 @@
-// Names of attention heads, and parsing of the probe points that belong to them.
+// Names of attention heads and probe points of attention layers.
 #pragma once
 
 #include <compare>
@@ -31,7 +31,7 @@ struct Head {
 std::string text_of(const std::vector<Head>& heads);
 
 // Parse a comma-separated list of LAYER.HEAD or KIND.LAYER.HEAD ("1.0,cross.2.3"). An entry without KIND has
-// the kind `kind`. Throws usage with the first invalid entry.
+// the kind `kind`. Throws usage for an invalid entry; the error shows the first one.
 std::vector<Head> parse_heads(std::string_view text, Kind kind);
 
 // A parsed probe point: "decoder.1.cross.weights" has the kind Kind::cross, the layer 1 and the `what`

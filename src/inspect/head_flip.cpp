@@ -24,8 +24,8 @@ class Flipping {
         edits_(edits),
         points_(ModelPoints::of(model, pool)) {}
 
-  // Open the state file and read the measurements in it. It must belong to a search for the same input,
-  // answer and interventions, with the same difference `whole` of the unablated model.
+  // Open the state file and read its measurements. The file must belong to a search with the same input,
+  // answer and interventions, and with `whole` as the logit difference of the unablated model.
   void open_state(const std::filesystem::path& path, double whole) {
     state_.open(path, {{"study", "flip"},
                        {"answer", text_of(answer_)},
@@ -42,7 +42,7 @@ class Flipping {
     });
   }
 
-  // Return the head that lowers the difference most if it is ablated in addition to `off`.
+  // Return the head that lowers the logit difference most if it is ablated in addition to `off`.
   FlipStep best_step(const std::vector<Head>& off) {
     FlipStep best;
     bool any = false;

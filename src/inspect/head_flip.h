@@ -18,7 +18,7 @@ struct FlipStep {
 struct HeadFlip {
   double whole = 0;  // logit difference without ablation
   std::vector<FlipStep> steps;
-  bool flipped = false;  // true if the last difference is 0 or less: the answer has changed
+  bool flipped = false;  // true if the difference after the last step is 0 or less: the answer has changed
   // Set if `flipped`: heads whose ablation flips the answer, found by reducing the set of `steps`. The answer
   // does not flip if one of these heads is restored, or if two of them are replaced by one other head.
   std::vector<Head> needed;
@@ -37,7 +37,7 @@ struct FlipOptions {
   std::function<bool(double share)> progress = {};
 };
 
-// In each step, ablate the head that lowers the difference most, until the difference is at most 0 or
+// In each step, ablate the head that lowers the logit difference most, until the difference is at most 0 or
 // options.most heads are ablated. Then reduce the set as long as the answer stays flipped: remove single
 // heads, and replace two heads with one. This is a local search, so a smaller set may exist. Throws the
 // errors of answer_difference(), and numeric if the difference without ablation is not finite.

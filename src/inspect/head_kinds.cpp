@@ -33,7 +33,7 @@ View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExam
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
     throw usage_error("induction cannot be measured on this model").expected("a decoder-only model");
-  // maximum length of a sequence, and maximum number of sequences
+  // maximum values of options.length and options.sequences
   constexpr std::int64_t kLongest = 2048, kMostSequences = 10000;
   if (options.length < 2 || options.sequences < 1)
     throw usage_error("too few repeated tokens or sequences")

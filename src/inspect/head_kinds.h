@@ -36,16 +36,17 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
                                  const std::vector<StudyExample>& examples, const BetweenPasses& between = {},
                                  const EditedPass* edits = nullptr);
 
-// Attention of a head in sequences of `length` random tokens that are repeated once. Each number is an
-// attention weight, averaged over all sequences and, unless a comment says otherwise, over the queries of
-// the repetition.
+// Mean attention weights of a head in sequences that consist of `length` random tokens and a repetition of
+// these tokens. The means are over all sequences and, except for `previous`, over the queries in the
+// repetition.
 struct InductionScore {
   Head head;
-  // induction score: attention weight of the query on the token that follows an earlier occurrence of the
-  // query's token ("prefix matching" of Olsson et al. 2022)
+  // induction score ("prefix matching" of Olsson et al. 2022): attention weight on the token that follows the
+  // first occurrence of the query's token
   double induction = 0;
-  double duplicate = 0;  // attention weight on the earlier occurrence of the query's token
-  double previous = 0;   // attention weight on the token before the query, over all queries except the first
+  double duplicate = 0;  // attention weight on the first occurrence of the query's token
+  // attention weight on the token before the query; mean over all queries except the first of a sequence
+  double previous = 0;
 };
 struct InductionOptions {
   std::int64_t length = 20, sequences = 8;

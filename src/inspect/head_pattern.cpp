@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEnoughShare = 0.4, kEnoughSpread = 0.9;
 
-// Computes the HeadSummary of one map.
+// Computes the HeadSummary of one attention map.
 class Summary {
  public:
   Summary(const View& view, const Map& map)

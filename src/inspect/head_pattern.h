@@ -1,4 +1,4 @@
-// Summaries of heads: entropy, distance, and the positional pattern that covers most of the attention weight.
+// Summaries of heads: entropy, distance, and the pattern of the attention weights.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace regard::inspect {
 
-// Set `pattern` and `share` from `shares` and `spread`.
+// Set summary.pattern and summary.share, given summary.shares and summary.spread.
 void choose_pattern(HeadSummary& summary);
 
-// Compute the summary of a map. Queries that are special tokens are ignored, unless all queries are special
-// tokens.
+// Compute the summary of an attention map. Queries that are special tokens are ignored, unless all queries
+// are special tokens.
 HeadSummary summarize(const View& view, const Map& map);
 
-// Set Map::summary of every map that has none.
+// Set Map::summary of every map in view.maps that has no summary.
 void summarize_maps(View& view);
 
 // Return the indices of view.maps ordered by HeadSummary::telling, the largest first. Maps with equal scores

@@ -24,7 +24,7 @@ struct KnownPass {
   bool kept = false;
 };
 
-// maximum size in bytes of the values kept for all batches
+// approximate maximum size in bytes of the values kept for all batches
 constexpr std::size_t kMostKept = std::size_t{1} << 30;
 
 std::string stack_of(Kind kind) {
@@ -51,9 +51,9 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Return the loss with only options.off ablated. Store up to about kMostKept bytes of values for without(),
-  // which computes all layers again for the other batches. Throws invalid_input if there is nothing to
-  // predict, and numeric if the loss is not finite.
+  // Return the loss with only options.off ablated. Keep the values of the first batches, up to about
+  // kMostKept bytes; for all later batches, without() computes every layer again. Throws invalid_input if
+  // there is nothing to predict, and numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
@@ -96,8 +96,8 @@ class Sweep {
 
  private:
   // Skip the computations that do not depend on the head: all earlier layers, and the attention in the head's
-  // layer up to the output projection. For a head of the encoder, also skip the first self-attention of the
-  // decoder.
+  // layer up to the output projection. For a head of the encoder, also skip the self-attention of the
+  // decoder's first layer.
   void reuse(const PointCapture& values, const Head& head, InjectedPass& known) const {
     const std::string stack = stack_of(head.kind);
     // Each layer gets its own output, because some networks also read the outputs of earlier layers.
@@ -124,8 +124,8 @@ class Sweep {
   std::vector<KnownPass> known_;
 };
 
-// The state file identifies the model's weights by the loss `whole`, because a hash of their first bytes
-// could be the same after training.
+// Return the settings that identify a sweep in its state file. The loss `whole` identifies the model's
+// weights.
 SweepSettings settings_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
                           const StudyLoss& whole) {
   std::string all;

@@ -1,6 +1,7 @@
 // Importance of each head: the loss on examples with the head's output set to zero, one head at a time.
-// Values that do not depend on the ablated head are not computed again: the layers before the layer of the
-// head, and the attention in this layer except for the output projection.
+// Values that do not depend on the ablated head are stored, up to about 1 GiB, and not computed again: the
+// outputs of the layers before the head's layer, and the attention of the head's layer up to the output
+// projection.
 #pragma once
 
 #include <filesystem>

@@ -10,7 +10,7 @@ namespace regard::inspect {
 
 struct HeatMapStyle {
   int columns = 80;  // maximum width of a line in terminal cells
-  // maximum number of rows of the matrix; further ones are omitted, and their number is shown
+  // maximum number of matrix rows; the other rows are omitted, and their number is shown
   std::int64_t rows = 60;
   bool colour = false;  // shade the cells' background by weight (ANSI escapes)
 };

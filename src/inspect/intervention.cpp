@@ -59,7 +59,7 @@ const std::vector<ActionRule>& action_rules() {
   return rules;
 }
 
-// The keys that belong to another input, and the keys of which one must name this input.
+// Keys that are valid only together with another key. `target`, for example, needs `text` or `file`.
 const std::map<std::string, std::vector<std::string>>& input_keys() {
   static const std::map<std::string, std::vector<std::string>> keys{
       {"target", {"text", "file"}}, {"target_ids", {"ids", "file"}}, {"minus", {"text", "ids", "file"}}};
@@ -110,8 +110,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Call read() with each part of a list that is separated by commas. A trailing comma is followed by an empty
-// part; an empty text is one empty part.
+// Call read() with each part of a comma-separated list. After a trailing comma, the last part is empty. An
+// empty text has one part, which is empty.
 template <class Read>
 void for_each_part(std::string_view text, Read&& read) {
   for (bool more = true; more;) {

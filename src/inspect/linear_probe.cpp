@@ -50,8 +50,8 @@ class Regression {
 
   void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y, ProbeProgress& progress) {
     const auto count = static_cast<double>(x.size());
-    // Step size: 1 / (largest possible curvature of the loss). The curvature is at most half the mean squared
-    // length of the examples, plus the curvature of the penalty.
+    // Step size: 1 / (upper bound of the curvature of the loss). The bound is half the mean squared norm of
+    // the examples (with a constant feature 1 for the bias), plus the curvature of the penalty.
     double length = 1;
     for (const Vector& one : x)
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;
@@ -101,11 +101,13 @@ class Regression {
   }
 
   std::size_t features_;
-  // weights and their momentum, one vector per label: the weights of the features, then the bias
+  // One vector per label: the weights of the features, then the bias. speed_ contains the weights of the last
+  // gradient step before the momentum was added.
   std::vector<Vector> weights_, speed_;
 };
 
-// Subtract the mean and divide by the standard deviation, both computed on the fitted examples.
+// Standardise each feature with its mean and standard deviation on the training examples `fitted`. A constant
+// feature becomes 0.
 void standardise(std::vector<Vector>& fitted, std::vector<Vector>& held_out) {
   const std::size_t features = fitted[0].size();
   const auto count = static_cast<double>(fitted.size());

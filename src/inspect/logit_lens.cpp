@@ -53,7 +53,7 @@ Tensor residuals(const PointCapture& pass, std::int64_t layers, std::int64_t fir
   return rows;
 }
 
-// Set the other members of `cell`, whose layer and position are set, from its logits [count].
+// Return `cell` with its predictions, computed from `row`, the logits [count] of its layer and position.
 LensCell lens_cell(LensCell cell, const float* row, std::int64_t count, const StudyExample& example) {
   const Softmax softmax(row, count);
   if (!std::isfinite(softmax.sum))

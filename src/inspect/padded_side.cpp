@@ -59,7 +59,7 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   return mask;
 }
 
-// Return the positions that are used if position_ids is missing.
+// Return the default positions, which are used if position_ids is missing.
 std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
                                           const PositionRule& rule) {
   std::vector<std::int32_t> positions(ids.size());
@@ -86,7 +86,7 @@ std::vector<std::int64_t> kept_samples(const TensorMap& inputs, const InputSpec&
           .found("a 1 after a 0")
           .expected("ones, then zeros");
     kept.push_back(end - row);
-    // The reference implementation normalizes over the padding, so its results depend on the padding.
+    // In transformers, the group norm includes the padding, so the results depend on the amount of padding.
     if (spec.normalizes_over_frames && kept.back() < shape[1])
       throw input_error(
           "this model does not accept \"attention_mask\": its group norm would include the padding")

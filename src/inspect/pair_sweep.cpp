@@ -21,7 +21,7 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::size_t kPairsTogether = 32;  // maximum number of inputs of one pass
+constexpr std::size_t kPairsTogether = 32;  // maximum number of texts or images per pass
 
 // Runs the passes of one sweep. First, the vectors of all texts and images are computed with only the heads
 // of PairSweepOptions::off ablated. To measure a head, only the vectors of its encoder are computed again.

@@ -18,8 +18,8 @@ struct ImageTextPair {
   ModelInput image, text;
 };
 
-// Read the pairs of a data set with options.media, as read_examples() does. Texts that are too long are
-// truncated. Throws usage for fewer than two pairs.
+// Read the pairs of a data set with options.media, as read_examples() does. Texts are truncated to the
+// model's maximum length. Throws usage for fewer than two pairs.
 std::vector<ImageTextPair> read_image_texts(const infer::LoadedModel& loaded, const data::DataFiles& data,
                                             const StudyDataOptions& options);
 

@@ -42,12 +42,12 @@ std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int3
 // does not read text or does not accept a target.
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
                      std::string_view target = {}, const TargetGeneration& generation = {});
-// Return the ids that the model generates for the input of `request`.
+// Return generation.written or, if it is empty, the ids that the model generates for the input of `request`.
 std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, ThreadPool& pool,
                                            const AttendRequest& request, const TargetGeneration& generation);
 
-// Run one forward pass, in which `probe` receives the intermediate values. Returns what run_with_probe() of
-// attention_view.h returns.
+// Run one forward pass, in which `probe` receives the intermediate values. Return the logits [target tokens,
+// vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
 // Run one pass with the interventions `edits`, which may be null. `observer` receives the values after the
 // interventions.

@@ -14,8 +14,8 @@
 
 namespace regard::inspect {
 
-// The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers: the
-// difference of the logits of two classes, with position 0.
+// The measured quantity: logit(answer) − logit(instead) at one position of the decoder. For classifiers, both
+// are classes, and `position` is 0.
 struct AnswerDifference {
   // Value of `answer` that selects the token or class with the highest logit, except `instead`.
   // answer_difference() finds this token or class.
@@ -63,7 +63,8 @@ struct PatchOptions {
 
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
 // the residual after each layer at each position. Throws usage if the two inputs have different lengths,
-// numeric if the difference of an input is not finite, and the errors of answer_difference() (answer_pass.h).
+// numeric if the logit difference of an input is not finite, and the errors of answer_difference()
+// (answer_pass.h).
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
                              const PatchOptions& options = {});

@@ -1,4 +1,4 @@
-// Passes of the decoder whose layers are replaced by given residuals.
+// Passes of a decoder in which given residuals replace the outputs of the layers.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ double norm_of(const float* row, std::int64_t count) {
   return std::sqrt(squares);
 }
 
-// The final norm with a frozen scale, as a linear function of the residual, computed from outputs of the
-// norm. For a vector c and a large factor k, the epsilon is negligible:
+// The final norm with a frozen scale, which is a linear function of the residual. It is derived from outputs
+// of the model's norm. For a vector c and a large factor k, the epsilon of the norm is negligible:
 //   norm(k c) − norm(0) = gain · centred(c) / size(c)
 // size is the standard deviation (layer norm) or the root mean square (RMS norm).
 class FrozenNorm {
@@ -259,7 +259,7 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   const FrozenNorm norm(model, pool, layers, width);
   const Tensor images = norm.images(rows, residual.slice_rows(position, position + 1).clone());
 
-  // The model's output projection is a linear function of the normalised residual; its value at 0 is its
+  // The model's output projection is an affine function of the normalised residual. Its value at 0 is the
   // bias.
   Tensor inputs = Tensor::zeros({images.rows() + 1, width});
   std::copy_n(images.f32(), images.elements(), inputs.row(1));

@@ -65,7 +65,7 @@ class Resolver {
   std::unique_ptr<EditedPass> take() { return std::move(pass_); }
 
  private:
-  // Return the probe points of the encoder site.tower. Throws usage if this name is missing in a model with
+  // Return the probe points of the encoder site.tower. Throws usage if site.tower is empty and the model has
   // two encoders, or if the model does not have this encoder.
   const ModelPoints& points_of(const Site& site) const {
     const auto found = points_.find(site.tower);
@@ -157,7 +157,8 @@ class Resolver {
     return edits;
   }
 
-  // Return true if the decoder must run on the other input too: an edited site is outside the encoder.
+  // Return true if the decoder must also run on the other input, because an edited site is outside the
+  // encoder.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
@@ -279,8 +280,8 @@ class Resolver {
     if (!one.other.file.empty()) pass_->add(RequiredLength{positions, one.text, tower});
   }
 
-  // Return the position in the other input from which row `row` of an edit is copied. It is given by from=;
-  // default: the position that the edit changes. Throws usage if the other input has no such position.
+  // Return the position in the other input from which row `row` of an edit is copied. It is given by from=.
+  // Default: the position that the edit changes. Throws usage if the other input has no such position.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

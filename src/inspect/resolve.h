@@ -30,8 +30,7 @@ struct ModelPoints {
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;
-  // Return the head's number of features in the attention's context, which contains the outputs of all heads
-  // of a layer before the output projection.
+  // Return the number of features of the head's output before the output projection.
   std::int64_t head_size(const Head& head) const;
   // Return the value edit that covers the head's output before the output projection. Throws usage if there
   // is no such head.
@@ -46,8 +45,8 @@ std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infe
                                     const std::vector<Intervention>& interventions,
                                     const BetweenPasses& between = {}, const FileReader& read_file = {});
 
-// Return the probe that sets the output of `ablated` to zero and applies the interventions, given as text;
-// null if there are none.
+// Return the probe that sets the outputs of the heads `ablated` to zero and applies the interventions, given
+// as text; null if there are none.
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<Head>& ablated,
                                 const std::vector<std::string>& interventions,

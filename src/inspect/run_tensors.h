@@ -31,8 +31,8 @@ struct TensorRunOptions {
 //   CTC labels               CTC loss
 //   token flags              binary cross-entropy
 //   f32 labels of sequences  squared error or binary cross-entropy, according to transformers' problem_type
-// Computing gradients makes the model trainable. Throws invalid_input for invalid inputs, and usage if no
-// selected output exists.
+// Computing gradients makes all parameters of the model trainable. Throws invalid_input for invalid inputs,
+// and usage if no selected output exists.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options = {});
 

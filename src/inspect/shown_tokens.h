@@ -18,8 +18,8 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
 // Return shown_token(*tokenizer, id) or, if `tokenizer` is null, the id as a number.
 std::string shown_token(const text::Tokenizer* tokenizer, std::int32_t id);
 
-// Each function returns one element per id. `tokenizer` may be null; special_tokens() then returns an empty
-// vector.
+// shown_tokens(), special_tokens() and origins() return one element per id. `tokenizer` may be null;
+// special_tokens() then returns an empty vector.
 std::vector<std::string> shown_tokens(const text::Tokenizer* tokenizer, std::span<const std::int32_t> ids);
 std::vector<bool> special_tokens(const text::Tokenizer* tokenizer, std::span<const std::int32_t> ids);
 std::vector<TokenOrigin> origins(const text::Tokenizer* tokenizer, std::span<const std::int32_t> ids);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 600;
 
-// Counts the selected attention weights of each layer.
+// Counts the attention weights that a Selection contains.
 class WeightCount {
  public:
   WeightCount(const ModelPoints& points, std::int64_t source, std::int64_t written)

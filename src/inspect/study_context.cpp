@@ -35,8 +35,8 @@ StudyContext::StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, c
       progress_(progress),
       media_(media) {}
 
-// In the views heads and sets, the answer selects which predictions of the target are measured. An encoder
-// has no target.
+// Throw usage if request_.answer is set in the study heads or sets of an encoder. In these studies, the
+// answer selects the predictions of the target that are measured, and an encoder has no target.
 void StudyContext::require_answer_fits() const {
   if ((request_.view != "heads" && request_.view != "sets") || request_.answer.empty()) return;
   if (model_.kind() == ModelKind::encoder || dual_encoder_of(model_) != nullptr)

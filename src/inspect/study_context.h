@@ -30,8 +30,8 @@ class StudyContext {
   // Throw usage if `value` is empty; `setting` is the name of the setting that has this value.
   void need(const std::string& value, const char* setting) const;
   void need_data() const { need(request_.data.files.empty() ? "" : request_.data.files[0], "data"); }
-  // Return a function that reports the study's progress, to be called once for each of `passes` passes. By
-  // default, this number is unknown and the reported fraction is always 0.
+  // Return a function that reports the study's progress. It must be called once for each of `passes` passes.
+  // If `passes` is 0, the number of passes is unknown, and the reported fraction is always 0.
   BetweenPasses between_passes(std::int64_t passes = 0) const;
   // Return the options for reading examples. If `limits` is true, --answer restricts the predictions.
   StudyDataOptions data_options(bool limits) const;
@@ -43,7 +43,8 @@ class StudyContext {
   FileReader file_reader() const;  // returns the reader of the files that interventions name
   bool reads_media() const { return model_.input_spec().kind != InputKind::tokens; }
   std::string token(std::int32_t id) const;
-  // Return the class named `text` (classifiers), else the first token id of `text` (CTC: the first label).
+  // Return the class named `text` (classifiers), the first label of `text` (CTC heads), or the first token id
+  // of `text` (other models).
   std::int32_t answer_id(const std::string& text) const;
   // Return the default position of the answer. Decoder: the last position. Encoder–decoder: the first
   // position with a known prediction. Masked language model: the first mask. Other models: 0.

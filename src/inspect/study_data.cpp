@@ -33,11 +33,11 @@ std::vector<bool> tokens_in(const text::Tokenizer& tokenizer, const std::vector<
         .expected("'" + answer + "'");
   std::vector<bool> inside;
   std::string before;
-  std::size_t first = 0;  // number of bytes of `whole` that the tokens before this one complete
+  std::size_t first = 0;  // number of bytes of `whole` that the earlier tokens decode to
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::string text = tokenizer.decode(std::span(ids).first(i + 1));
-    // The decoded text ends with U+FFFD if the tokens end inside a character. Such a token overlaps the first
-    // byte of this character.
+    // If token i ends inside a character, `text` ends with U+FFFD. The token is then treated as if it
+    // contained the first byte of this character.
     const std::size_t equal = static_cast<std::size_t>(std::ranges::mismatch(text, whole).in1 - text.begin());
     const std::size_t end = std::max(first + 1, equal);
     inside.push_back(text != before && end > begin && first < begin + answer.size());
@@ -69,7 +69,7 @@ std::vector<std::int32_t> classes_of(Network& model, const std::string& target) 
   return classes;
 }
 
-// Set the labels of an example whose input is complete.
+// Set example.labels. Requires example.input and example.target.
 void set_labels(const infer::LoadedModel& loaded, const StudyDataOptions& options, StudyExample& example) {
   Network& model = *loaded.model;
   if (model.kind() == ModelKind::encoder) {
@@ -274,7 +274,7 @@ std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, Thread
     }
     return examples;
   }
-  // a line of a decoder's data is a text, in which a tab is a character like any other
+  // in the data of a decoder, the whole line is the text, including tabs
   const bool targets = loaded.model->kind() != ModelKind::decoder;
   read_lines(data, targets, [&](const std::string& text, const std::string& target, const Place& place) {
     examples.push_back(placed(place, [&] { return study_example(loaded, pool, text, target, options); }));

@@ -31,14 +31,15 @@ struct StudyExample {
 
 struct StudyDataOptions {
   std::int64_t most_examples = 0;  // maximum number of examples; 0 means all
-  // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
-  // in the text). Throws invalid_input if an example lacks this text. If empty, predict all positions.
+  // Predict only the tokens that are part of the first occurrence of this text in the target or, for a
+  // decoder-only model, in the text. Throws invalid_input if an example lacks this text. If empty, predict
+  // all tokens.
   std::string answer;
   bool labels = true;                  // if false, the labels of an encoder are not read
   BetweenPasses between = {};          // called while a target is generated; see BetweenPasses
   const MediaReader* media = nullptr;  // needed if the model reads images or sounds
   const EditedPass* edits = nullptr;   // interventions while a target is generated; may be null
-  // If not empty, use these ids where a target is not given, instead of generating a target.
+  // Token ids used as the target if an example has none. If empty, the model generates the target.
   std::vector<std::int32_t> written = {};
 
   TargetGeneration generation() const { return {between, edits, written}; }

@@ -41,7 +41,8 @@ RolloutStudy::Studied RolloutStudy::studied_tower(DualEncoder& dual) const {
   }
   input.source = loaded_.read(request_.text);
   if (input.source.empty()) throw input_error("the text has no tokens").found("'" + request_.text + "'");
-  // The head of the text encoder reads the end token, which is the last one before the padding.
+  // Default position: the token that the head of the text encoder reads. For TextRow::last, this is the last
+  // position of the padded text; otherwise, it is the end token, the last token before the padding.
   const std::int64_t end = dual.text_row() == TextRow::last ? -1 : std::ssize(input.source.ids) - 1;
   dual.pad(input.source.ids);
   std::vector<std::string> labels = shown_tokens(loaded_.source.get(), input.source.ids);

@@ -1,4 +1,4 @@
-// The views `rollout` and `flow`: attention through all layers of one encoder or decoder.
+// The studies `rollout` and `flow`: attention through all layers of one encoder or decoder.
 #pragma once
 
 #include <cstdint>

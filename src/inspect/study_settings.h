@@ -1,4 +1,4 @@
-// Which studies read which settings, so that a setting without an effect can be refused.
+// The settings that each study reads, used to reject a setting that has no effect.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,12 @@
 
 namespace regard::inspect {
 
-// Return the views that read this setting, which is the name of a field of StudyRequest. Return an empty list
-// for a setting that every view reads.
+// Return the names of the studies that read `setting`, the name of a field of StudyRequest. An empty list
+// means that every study reads it.
 std::vector<std::string> views_with(const std::string& setting);
 
-// Return the first of the settings `given` that the view does not read, or nullopt if it reads all of them.
+// Return the first of the settings `given` that the study `view` does not read, or nullopt if it reads all of
+// them.
 std::optional<std::string> unread_setting(const std::string& view, const std::vector<std::string>& given);
 
 }  // namespace regard::inspect

@@ -26,8 +26,8 @@ struct StudyRequest {
 // Return the names of all studies, which are the values of StudyRequest::view.
 std::vector<std::string> study_views();
 
-// Return the error message for a view whose required setting (a field of StudyRequest) is empty. The command
-// line adds a remedy that names the option.
+// Return the error message for a study whose required setting (a field of StudyRequest) is empty. The command
+// line recognises this message and adds the name of the option.
 std::string needs_setting(const std::string& view, const std::string& setting);
 
 // Run the study request.view and return its table. `media` reads images and sounds. progress(share) is called

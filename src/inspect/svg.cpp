@@ -110,7 +110,7 @@ std::string escaped(std::string_view text) {
   // XML does not allow control characters, even if they are escaped.
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') c = ' ';
-  // Nor does it allow U+FFFE and U+FFFF, which become U+FFFD.
+  // XML does not allow U+FFFE and U+FFFF either. Replace them with U+FFFD.
   for (std::size_t at = 0; (at = out.find("\xEF\xBF", at)) != out.npos; ++at)
     if (at + 2 < out.size() && static_cast<unsigned char>(out[at + 2]) >= 0xBE) out[at + 2] = '\xBD';
   return out;

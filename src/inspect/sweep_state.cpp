@@ -71,7 +71,8 @@ void SweepState::check() const {
   if (!file_) throw io_error(path_, "cannot write the state of the sweep", errno == 0 ? EIO : errno);
 }
 
-// Read the stored results. `first` is the expected first line. An incomplete first line is accepted.
+// Read the stored results. `first` is the expected first line. A file that contains only the beginning of
+// this line is accepted.
 void SweepState::read(const SweepSettings& settings, const std::string& first) {
   // An incomplete last line may end within a character; parse_json() checks the other lines.
   LineReader reader(path_, BadUtf8::keep);

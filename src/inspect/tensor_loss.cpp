@@ -81,8 +81,9 @@ void require_shape(const Tensor& labels, const Shape& shape) {
     throw input_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
 }
 
-// Return the problem type of a classifier, as in transformers: the config's problem_type or, without it,
-// "regression" for one label, else the type for which labels of this dtype are meant.
+// Return the problem type of a classifier, as in transformers: the config's problem_type. Default:
+// "regression" for a model with one label; otherwise, "multi_label_classification" if `labels` is f32, and
+// "single_label_classification" for integers.
 std::string problem_type(const Network& model, DType labels) {
   const Json config = model.config();
   if (const auto type = config.find("problem_type"); type != config.end() && type->is_string())

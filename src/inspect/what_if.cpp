@@ -15,8 +15,8 @@ constexpr std::size_t kMostChanges = 8;       // maximum number of changed heads
 constexpr std::size_t kMostMaps = 3;          // maximum number of changed heads whose weights are stored
 constexpr double kLeastChange = 1e-6;
 
-// Return the mean decrease of the log-probability of the generated tokens. The last token of a decoder is not
-// given but predicted by each pass, so it is skipped if the two passes predict different tokens.
+// Return the mean decrease of the log-probability of the generated tokens. In a decoder-only model, the last
+// token is not given: each pass predicts it. It is skipped if the two passes predict different tokens.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;

@@ -157,7 +157,7 @@ double silhouette_of(std::span<const double> cosine, std::span<const std::int32_
   return silhouette(distances, groups);
 }
 
-// Set the members of `layer` that are computed from its vectors. A sense below 0 is not known.
+// Set the members of `layer` that are computed from its vectors. A sense below 0 means unknown.
 void compare(ContextLayer& layer, std::span<const std::int32_t> senses) {
   const std::int64_t n = layer.vectors.rows();
   const auto at = [&](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * n + b); };
@@ -189,7 +189,7 @@ void compare(ContextLayer& layer, std::span<const std::int32_t> senses) {
   layer.plane = principal_plane(layer.vectors);
 }
 
-// Return a number for each sentence: the same for sentences with the same sense, and −1 if it has no sense.
+// Return the number of each sentence's sense, from 0; −1 for a sentence without a sense.
 std::vector<std::int32_t> sense_numbers(std::span<const ContextSentence> sentences) {
   std::map<std::string, std::int32_t> numbers;
   std::vector<std::int32_t> senses;

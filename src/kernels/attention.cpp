@@ -126,7 +126,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
   const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
-  // Memory is reused between calls. Its capacity is that of the largest problem so far.
+  // The memory is reused by later calls and never shrinks.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
   if (chunks > 1 && cut.threaded) {

@@ -52,8 +52,8 @@ struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
   // Gradient of `bias`, with the same strides as `bias`. Terms are added in the order of sequences, then of
   // queries.
   float* bias_gradient = nullptr;
-  // The dropout draw of an attention weight depends on this key and on the counter (index, i + offset, head,
-  // key).
+  // Random key of dropout. The draw of an attention weight depends on the random key and on the counter
+  // (index, i + offset, head, j).
   RandomKey dropout_key;
 
   std::span<const AttentionSequence> sequences;

@@ -290,7 +290,7 @@ std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
 Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
   auto* data = reinterpret_cast<std::uint16_t*>(memory);
   Gemm whole = problem;
-  whole.m = whole.n;  // choose_tasks() divides m rows, but here the n columns of B are divided
+  whole.m = whole.n;  // m may be unset, but the constructor chooses the number of threads from m · n · k
   const Bf16Storage none;
   Bf16Product(pool, whole, none).pack(data);
   return {data, problem.k, problem.n};
@@ -305,7 +305,7 @@ void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed, 
         .expected("a bf16 matrix of " + std::to_string(problem.k) + " rows and at least " +
                   std::to_string(problem.packed_column + problem.n) + " columns");
   check_storage(problem, stored);
-  // the sum over k is empty: write zeros and apply the epilogue
+  // If the sum over k is empty, the operands have no elements, so gemm() computes the same result.
   if (problem.k <= 0) return gemm(pool, problem);
   Bf16Product(pool, problem, stored).run(packed);
 }

@@ -33,7 +33,8 @@ struct HeadTask {
   const Bf16Table::Path& path;
   const AttentionDropout* dropout = nullptr;  // dropout of the attention weights; null means none
 
-  // Store the dropout draws for the row's keys in `draws`, beginning with `first_key`.
+  // Compute the dropout draws of the row's keys, starting at `first_key`, and set the dropout members of
+  // `row`. Does nothing without dropout.
   void drop(Bf16ScoreRow& row, std::int64_t i, std::int64_t head, std::int64_t first_key,
             std::uint16_t* draws) const {
     if (dropout == nullptr) return;

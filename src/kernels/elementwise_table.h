@@ -36,8 +36,8 @@ struct ElementwiseTable {
                             std::int64_t count);
   void (*dropout)(const DropoutRows& problem);
   void (*rotary)(const RotaryRows& problem);
-  // Compute sum[c] += factor · Σ dy[row, c], with one fused multiply-add per row, in the order of `sorted`.
-  // `sorted` has `count` elements; the low 32 bits of each are a row index.
+  // Compute sum[c] += factor · dy[row, c] for each of `count` rows, in order. The low 32 bits of sorted[i]
+  // are the index of the i-th row.
   void (*gather_rows)(const float* dy, const std::uint64_t* sorted, std::int64_t count, std::int64_t columns,
                       float factor, float* sum);
   void (*adamw)(const AdamW& step, float* weight, const float* gradient, float* first, float* second,

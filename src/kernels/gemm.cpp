@@ -21,10 +21,10 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-// bytes of B that one phase packs; less than the shared L3 cache
+// maximum number of bytes of B that one phase packs; less than the shared L3 cache
 constexpr std::int64_t kSharedBytes = 8 << 20;
 constexpr std::int64_t kFloatsInPage = 1024;
-// Products with at most this many rows do not pack all of B first, which would be slower.
+// For products with at most this many rows, packing all of B first would be slower.
 constexpr std::int64_t kFewRows = 24;
 constexpr std::int64_t kRowsToWidenFor = 16;
 // maximum number of rows of a tile if B has 16-bit elements, which are widened once per tile
@@ -235,8 +235,8 @@ class Product {
     });
   }
 
-  // Multiply with packed 16-bit elements. If there are at most kRowsToWidenFor rows, the elements are
-  // converted while they are read, without a buffer.
+  // Multiply at most kRowsToWidenFor rows with packed 16-bit elements. The elements are converted while they
+  // are read, without a buffer.
   void multiply_halves(const Panels& panels) {
     stream_panels(table_.multiply_halves, table_.panels_together, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);

@@ -44,8 +44,8 @@ std::int64_t packed_floats(std::int64_t k, std::int64_t n);
 // aligned to 64 bytes and outlive the result.
 PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
 
-// A product may use a range of columns of a packed matrix. The range must start at a multiple of this, and
-// end at a multiple of this or at the last column.
+// A product may use a range of columns of a packed matrix. The range must start at a multiple of this number,
+// and end at a multiple of this number or at the last column.
 constexpr std::int64_t kPackedColumnStep = 480;
 
 // Arguments of gemm(): C = op(A) op(B), or C += op(A) op(B) if accumulate.

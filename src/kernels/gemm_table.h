@@ -55,7 +55,7 @@ struct PackedPanels {
 struct GemmTable {
   std::int64_t lanes = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;
-  std::int64_t panels_together = 1;  // number of panels per call of multiply_halves if there are few rows
+  std::int64_t panels_together = 1;  // panels multiplied at once for at most kRowsTogether rows (gemm_half.h)
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 

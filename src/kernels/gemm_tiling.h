@@ -46,7 +46,7 @@ struct GemmTiling {
 };
 
 // Return the number of values of k per block. Blocks are nearly equal, and one block of a panel fits in
-// cache.
+// the L2 cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
 // Choose the sizes of tiles. The parts of A, B and C of a tile fit into the L2 cache, and each thread gets

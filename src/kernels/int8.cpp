@@ -23,7 +23,7 @@ namespace {
 // products with fewer multiply-adds run on one thread, which is faster
 constexpr double kWorkForThreads = 1e6;
 constexpr std::int64_t kChunkBytes = 512 << 10;  // size of a chunk of quantised rows in bytes
-constexpr std::int64_t kBlockRows = 32;          // number of rows per block; the sums of a block fit in cache
+constexpr std::int64_t kBlockRows = 32;  // number of rows per block; the sums of a block fit in the L1 cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 // Products of fewer rows use VNNI, which is then faster, because most of an AMX tile would be empty.

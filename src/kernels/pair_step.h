@@ -8,8 +8,9 @@ namespace regard::kernels {
 // Arguments of a step for one window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input
 // row i and an output row o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
 //   output_o += Σ_i g input_i,   input_i += Σ_o g output_o,
-// both computed from the values before the step. This is one gradient step on Σ −log σ(±s). A row may occur
-// more than once in either list; its updates are then added in order.
+// both computed from the values before the step. This is one gradient step on the loss Σ −log σ(±s), with
+// + for label 1 and − for label 0. A row may occur more than once in either list; its updates are then added
+// in order.
 struct PairStep {
   std::int64_t size = 0;           // elements per row
   std::int64_t inputs = 0;         // number of input rows; at most kMaxInputs

@@ -25,7 +25,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // ignore orders of n-grams that are longer than the hypothesis
+  bool effective_order = false;  // ignore orders of which the hypothesis has no n-gram
 };
 
 struct BleuScore {

@@ -58,7 +58,7 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   Match result;
   for (const auto& [ngram, count] : reference) result.reference += count;
   for (const auto& [ngram, count] : hypothesis) {
-    // orders without n-grams in the reference are not counted
+    // if the reference has no n-grams of this order, those of the hypothesis are not counted
     if (!reference.empty()) result.hypothesis += count;
     if (const auto found = reference.find(ngram); found != reference.end())
       result.both += std::min(count, found->second);

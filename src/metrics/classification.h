@@ -38,7 +38,7 @@ PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                                  std::int32_t classes, Average how, Averaged of = Averaged::occurring);
 
-// Reports omit the confusion matrix of more classes than this.
+// Maximum number of classes for which a report contains the confusion matrix.
 inline constexpr std::size_t kLargestConfusionMatrix = 50;
 // Return [classes, classes]: the number of rows for each true class (row) and predicted class (column).
 std::vector<std::int64_t> confusion_matrix(std::span<const std::int32_t> predicted,

@@ -152,8 +152,8 @@ struct RunningQuery {
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// Replace scores [seen.begin, seen.end) with attention weights, and set the other lanes of these vectors to
-// 0. Update the running maximum and sum. Return the factor by which running.out must be multiplied.
+// Replace scores [seen.begin, seen.end) with exp(score − maximum), and set the other lanes of these vectors
+// to 0. Update the running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));

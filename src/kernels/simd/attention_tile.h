@@ -209,7 +209,7 @@ inline void store_rows(const float* from, std::int64_t count, std::int64_t colum
       store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
 }
 
-// Transpose rows to out [columns, width]. Each row becomes a lane; lanes are zero-padded to whole vectors.
+// Transpose rows to out [columns, width]. Row i becomes lane i; the other lanes of the last vector are zero.
 inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
   for (std::int64_t row = 0; row < rows.count; row += kLanes) {
     const float* lanes = rows.at + row * rows.stride;

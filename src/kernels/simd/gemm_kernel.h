@@ -100,8 +100,8 @@ struct TileSums {
   }
 };
 
-// Prefetch distance, in floats, within a row of transposed A: two cache lines, which is several times the
-// number of rows of a tile.
+// Prefetch distance, in floats, within a row of transposed A: two cache lines. A tile reads kRows floats of
+// each row, so these lines contain the elements of the next tiles.
 constexpr std::int64_t kFloatsAhead = 32;
 
 // Compute one register tile. If kExtras is false, tile.bias, tile.relu and tile.ahead must not be set.

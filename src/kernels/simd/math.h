@@ -100,14 +100,14 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
-  x = at_least<D>(hn::Set(d, -127.0f), x);  // limit x, because the exponent bits of 2⁻¹²⁷ are those of 0
+  x = at_least<D>(hn::Set(d, -127.0f), x);  // at x = −127, all exponent bits are 0, and so is the result
   const auto shifted = hn::Add(x, rounding);
   const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
-// Return eˣ, for sums of many exponentials. The function is cheaper than exp_flushed(), because log2(e) is
-// not split into two parts; the error therefore grows with |x|.
+// Return eˣ, for sums of many exponentials. The function is cheaper than exp_flushed(), because it multiplies
+// by a rounded log2(e) instead of subtracting n ln 2 in two parts. The error therefore grows with |x|.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);

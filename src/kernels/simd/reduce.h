@@ -24,7 +24,7 @@ HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   for (int which = 0; i < columns; i += lanes, ++which) body(i, columns - i, which);
 }
 
-// Four accumulators of a sum. The caller must set lanes beyond the row's end to the neutral element.
+// Four accumulators of a sum. The caller must set lanes beyond the row's end to zero.
 struct RowSum {
   FloatVector part[4];
   HWY_INLINE RowSum() {
