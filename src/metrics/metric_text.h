@@ -54,7 +54,7 @@ std::u32string_view without_trailing_space(std::u32string_view text);
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 
-// Assigns an id to each distinct word, so that a line of words becomes a string with one unit per word.
+// Assigns an id to each distinct word, so that a line of words can be stored as a string of ids.
 class WordNumbers {
  public:
   std::u32string line(std::span<const std::u32string_view> words);
