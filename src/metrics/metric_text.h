@@ -24,7 +24,7 @@ enum class MetricTokenizer {
   none,       // "none": the text is already tokenized
 };
 
-const char* name_of(MetricTokenizer tokenizer) noexcept;  // sacreBLEU's name, such as "13a"
+const char* name_of(MetricTokenizer tokenizer) noexcept;  // return sacreBLEU's name, such as "13a"
 // throws usage, listing the known names, for an unknown name
 MetricTokenizer metric_tokenizer_named(const std::string& name);
 
