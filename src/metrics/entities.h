@@ -32,7 +32,7 @@ EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {
   std::string type;
-  std::size_t sequence = 0, first = 0, last = 0;  // indices of sequence, first and last label (inclusive)
+  std::size_t sequence = 0, first = 0, last = 0;  // index of the sequence; the entity's first and last label
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };
 
@@ -51,7 +51,8 @@ struct EntityScores {
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,
                            std::optional<EntityScheme> strict = {});
 
-// Count predicted, true and correct entities by type. If `types` is not null, append the types' names to it.
+// Count predicted, true and correct entities by type, with the types in alphabetical order. If `types` is not
+// null, append the types to it.
 ClassCounts count_entities(std::span<const Entity> predicted, std::span<const Entity> truth,
                            std::vector<std::string>* types = nullptr);
 

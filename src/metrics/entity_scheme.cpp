@@ -117,8 +117,8 @@ EntityScheme detect_entity_scheme(LabelSequences sequences) {
   const auto only = [&](std::string_view allowed) {
     return prefixes.find_first_not_of(allowed) == std::string::npos;
   };
-  // Accept the same sets of prefixes as seqeval's auto_detect(). Labels with "O" only, or with "S" and "O"
-  // only, are rejected.
+  // Accept the same sets of prefixes as seqeval's auto_detect(). It rejects "O" alone, and "O" with only "S"
+  // or only "U".
   if (only("IOB") && has('B')) return EntityScheme::iob2;
   if (only("IOE") && has('E')) return EntityScheme::ioe2;
   if ((only("IOBES") && has('B') && has('E')) || prefixes == "S") return EntityScheme::iobes;

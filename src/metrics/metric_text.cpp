@@ -75,9 +75,8 @@ std::u32string space_around(std::u32string_view text, Condition condition) {
 struct Range {
   char32_t first, last;
 };
-// The characters that sacreBLEU's zh tokenizer splits. Its source writes two ranges with five hexadecimal
-// digits after \u. Python reads four of them as the code point, and the fifth as another character. For equal
-// scores, this table has the resulting ranges:
+// The characters that sacreBLEU's zh tokenizer separates. In two ranges of its source, \u is followed by five
+// hexadecimal digits, of which Python reads only four. This table has the ranges as Python reads them:
 //   U+2001 to U+2A6D instead of U+20000 to U+2A6D6,
 //   U+2F81 to U+2FA1 (within U+2F00 to U+2FDF) instead of U+2F800 to U+2FA1D.
 constexpr std::array<Range, 20> kChinese = {{

@@ -24,7 +24,7 @@ enum class MetricTokenizer {
   none,       // "none": the text is already tokenized
 };
 
-const char* name_of(MetricTokenizer tokenizer) noexcept;  // sacreBLEU's name, such as "13a"
+const char* name_of(MetricTokenizer tokenizer) noexcept;  // return sacreBLEU's name, such as "13a"
 // throws usage, listing the known names, for an unknown name
 MetricTokenizer metric_tokenizer_named(const std::string& name);
 
@@ -54,7 +54,7 @@ std::u32string_view without_trailing_space(std::u32string_view text);
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 
-// Assigns an id to each distinct word, so that a line of words becomes a string with one unit per word.
+// Assigns an id to each distinct word, so that a line of words can be stored as a string of ids.
 class WordNumbers {
  public:
   std::u32string line(std::span<const std::u32string_view> words);

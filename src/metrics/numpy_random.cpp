@@ -41,7 +41,8 @@ std::array<std::uint32_t, 8> seed_words(std::uint32_t seed) {
 
 NumpyRandom::NumpyRandom(std::uint32_t seed) {
   const std::array<std::uint32_t, 8> words = seed_words(seed);
-  const auto wide = [&words](std::size_t at) {  // combines two 64-bit words; the first is the high one
+  // Join four words to a 128-bit number: the high half first, and in each half the low word first.
+  const auto wide = [&words](std::size_t at) {
     const std::uint64_t high = words[at] | static_cast<std::uint64_t>(words[at + 1]) << 32;
     const std::uint64_t low = words[at + 2] | static_cast<std::uint64_t>(words[at + 3]) << 32;
     return static_cast<Wide>(high) << 64 | low;

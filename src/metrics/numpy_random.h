@@ -13,8 +13,8 @@ class NumpyRandom {
   // Return the next number of rng.choice(count, replace=True), from 0 to count - 1 (Lemire 2019). Requires 1
   // <= count < 2^32.
   std::uint32_t below(std::uint32_t count);
-  // State of rng.integers(2, size, dtype=bool), which draws 32 bits at a time. Use a new object for each
-  // array.
+  // State of one call of rng.integers(2, size, dtype=bool), which draws 32 bits at a time. Use a new object
+  // for each call.
   struct Bits {
     std::uint32_t buffer = 0;
     int left = 0;  // number of unused bits

@@ -43,7 +43,7 @@ void drop_undefined(std::vector<double>& differences) {
   std::erase_if(differences, [](double difference) { return !std::isfinite(difference); });
 }
 
-// Return (c + 1) / (n + 1), where c of the n samples have a difference larger than `real`. Return NaN if
+// Return (c + 1) / (n + 1), where c is the number of the n `differences` that exceed `real`. Return NaN if
 // `real` is not finite.
 double p_value(const std::vector<double>& differences, double real) {
   if (!std::isfinite(real)) return std::numeric_limits<double>::quiet_NaN();

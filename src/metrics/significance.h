@@ -33,9 +33,8 @@ struct Interval {
   double half_width = 0;        // half the width of the 95 % confidence interval
   double lower = 0, upper = 0;  // ends of the confidence interval
 };
-// Return the confidence interval of a score. A sample whose score is NaN, such as the correlation of equal
-// values, is left out; if there is no other sample, all values are NaN. Throws usage if there are no lines or
-// samples.
+// Return the confidence interval of a score. Samples whose score is NaN are left out; if no sample remains,
+// the result is NaN. Throws usage if there are no lines or samples.
 Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});
 
 struct Comparison {

@@ -64,7 +64,7 @@ double f1_of(const std::vector<std::u32string>& predicted, const std::vector<std
 }
 
 // Return the highest mean score in percent over all thresholds, and the threshold that achieves it, as
-// find_best_thresh_v2 of squad_metrics does. `scores` has one score per question. An answer whose
+// find_best_thresh_v2 of squad_metrics does. `scores` has one score from 0 to 1 per question. An answer whose
 // no_answer_probability is above the threshold counts as "no answer".
 std::pair<double, double> best_threshold(std::span<const AnsweredQuestion> questions,
                                          const std::vector<double>& scores) {
@@ -109,7 +109,7 @@ AnswerScores score_of(const AnsweredQuestion& question) {
   double f1 = 0;
   for (const std::string& truth : question.truths) {
     const std::vector<std::u32string> words = answer_words(truth);
-    if (words.empty()) continue;  // ignore answers without words
+    if (words.empty()) continue;  // ignore true answers without words
     answered = true;
     exact = exact || predicted == words;
     f1 = std::max(f1, f1_of(predicted, words));

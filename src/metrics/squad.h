@@ -23,7 +23,7 @@ double answer_f1(std::string_view predicted, std::string_view truth);
 
 struct AnsweredQuestion {
   std::string predicted;             // predicted answer; empty for "no answer"
-  std::vector<std::string> truths;   // acceptable answers; empty if the question has no answer
+  std::vector<std::string> truths;   // true answers; empty if the question has none
   double no_answer_probability = 0;  // predicted probability of "no answer"; used for the best thresholds
 };
 

@@ -11,7 +11,7 @@
 namespace regard::metrics {
 namespace {
 
-// Limits of Tercom's search. Sizes and distances are in words.
+// Limits of Tercom's search.
 constexpr int kMaxShiftSize = 10;      // words
 constexpr int kMaxShiftDistance = 50;  // words
 constexpr int kBeamWidth = 25;         // cells on each side of the diagonal
@@ -26,9 +26,10 @@ struct Cell {
   Edit edit = Edit::none;
 };
 
-// An alignment: the hypothesis word of each reference word, and the words of both texts that an edit changes.
+// Alignment of a hypothesis and a reference. The error flags mark the words that an edit changes.
 struct Alignment {
-  // [reference words]: index of a hypothesis word; −1 means before the first word
+  // [reference words]: index of the aligned hypothesis word or, if there is none, of the last hypothesis word
+  // before it; −1 means before the first word
   std::vector<int> hypothesis_of;
   std::vector<bool> reference_error, hypothesis_error;
 
@@ -88,8 +89,8 @@ class EditTable {
   void fill_row(std::size_t i, char32_t word) {
     const std::size_t length = rows_.size() - 1, columns = reference_.size() + 1;
     const double ratio = static_cast<double>(reference_.size()) / static_cast<double>(length);
-    // If the lengths differ by a large factor, widen the beam so that it overlaps the beam of the previous
-    // row.
+    // If the reference is more than 50 times as long as the hypothesis, widen the beam so that it overlaps
+    // the beam of the previous row.
     const int width =
         kBeamWidth < ratio / 2 ? static_cast<int>(std::ceil(ratio / 2 + kBeamWidth)) : kBeamWidth;
     const int diagonal = static_cast<int>(std::floor(static_cast<double>(i) * ratio));
@@ -182,7 +183,8 @@ class ShiftSearch {
     if (start <= aligned && aligned < start + length) return;
     int previous = -1;
     for (int offset = -1; offset < length; ++offset) {
-      const int before = aim + offset;  // move the phrase behind the word aligned with this reference word
+      // Move the phrase to after the hypothesis word that is aligned with reference word `before`.
+      const int before = aim + offset;
       if (before >= static_cast<int>(reference_.size())) break;
       const int target = before < 0 ? 0 : alignment_.hypothesis_of[static_cast<std::size_t>(before)] + 1;
       if (target == previous) continue;

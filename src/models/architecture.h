@@ -32,7 +32,7 @@ struct PatchConfig {
   std::int64_t patch_height = 0, patch_width = 0;
   // name of the projection of patches: NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::string projection;
-  std::vector<std::string> specials;  // special tokens before the patches, each [1, 1, hidden]
+  std::vector<std::string> specials;  // names of the special tokens before the patches, each [1, 1, hidden]
   std::string positions;              // name of the position table [1, tokens, hidden]
   bool bias = true;                   // true if the projection has a bias
   // true if the file stores special tokens as [hidden] and positions as [tokens, hidden] (CLIP)
@@ -57,7 +57,7 @@ struct PatchConfig {
 struct FrontConfig {
   std::int64_t frames = 0;  // number of input frames; 0 means any number
   std::int64_t bins = 1;
-  const char* input_name = "input_features";  // name of the input in Hugging Face's models
+  const char* input_name = "input_features";  // name of the input in transformers
   bool bins_first = false;
   std::vector<nn::ConvolutionConfig> layers;
   std::string projection, projection_norm;
@@ -85,8 +85,8 @@ struct InputEmbeddingConfig {
   // padding_idx of the position table: look-ups of this row add no gradient; −1 means none
   std::int64_t position_padding = -1;
   std::optional<nn::SinusoidLayout> sinusoids;
-  // Name of a table of position_rows rows that replaces the computed sinusoids if the file contains it; empty
-  // if there is none. It is never trained.
+  // Name of a position table, never trained, that replaces the computed sinusoids if the file contains the
+  // table. Empty if the family has no such table.
   std::string stored_sinusoids;
   std::string types;  // name of the table of token types [type_count, size]
   std::int64_t type_count = 0;
@@ -96,14 +96,14 @@ struct InputEmbeddingConfig {
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
   // Input of a model that reads images (`patches`) or audio (`front`) instead of token ids. Such a model uses
-  // only norm, norm_config, dropout and initial from the fields above, and vocabulary for an output
-  // vocabulary.
+  // only these of the fields above: norm, norm_config, dropout, initial and, if it has an output vocabulary,
+  // `vocabulary`.
   std::optional<PatchConfig> patches;
   std::optional<FrontConfig> front;
 };
 
 struct StackConfig {
-  std::string point;   // "encoder" or "decoder": prefix of the names of probe points and random streams
+  std::string point;   // "encoder" or "decoder": prefix of the names of probe points and random draws
   std::string prefix;  // prefix of weight names before the layer number, such as "encoder.layer."
   std::int64_t layers = 0;
   InputEmbeddingConfig input;
@@ -151,8 +151,8 @@ struct HeadConfig {
   std::int64_t out = 0;
   std::string bias;  // full name of the projection's bias; empty if there is none
   // Name of a second projection (NAME.weight, NAME.bias), applied to the sequence's second row; empty if
-  // there is none. The output is the mean of both projections (DeiT), which requires Rows::first and no dense
-  // layers.
+  // there is none. The output is then the mean of the two projections (DeiT). Requires Rows::first and no
+  // dense layers.
   std::string second;
   bool bias_is_row = false;  // true if the projection's bias is stored as [1, out]
   float factor = 1.0f;       // factor of the hidden states before the projection (T5 version 1.0)
@@ -170,7 +170,7 @@ struct Architecture {
   std::optional<StackConfig> encoder, decoder;
   std::int64_t encoder_hidden = 0;  // number of features of the encoder's output; 0 means `hidden`
   // Name of the linear layer (NAME.weight, NAME.bias) that projects the encoder's output to `hidden` features
-  // for the decoder. If it is empty, cross-attention reads the output itself, with
+  // for the decoder. If it is empty, cross-attention reads the encoder's output, which then has
   // AttentionConfig::memory_hidden features.
   std::string memory_projection;
   HeadConfig head;

@@ -173,7 +173,7 @@ class Assembled : public Network {
     return &projected_memory;
   }
 
-  // Return the largest attention window of all layers; 0 if a layer has no window or is not causal.
+  // Return the largest attention window of all layers, or 0 if any layer has no window or is not causal.
   static std::int64_t widest_window(const StackConfig& stack) {
     std::int64_t widest = 0;
     for (std::int64_t layer = 0; layer < stack.layers; ++layer) {

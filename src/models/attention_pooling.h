@@ -1,6 +1,6 @@
 // Attention pooling of SigLIP (transformers' SiglipMultiheadAttentionPoolingHead): for each image, a learned
 // query attends to all patches, followed by a feed-forward layer. A Probe (ops/probe.h) receives the values
-// under the names "decoder.0.cross" and "decoder.0.feed_forward", as from a decoder with one layer.
+// under the names of a decoder's first layer: "decoder.0.cross" and "decoder.0.feed_forward".
 #pragma once
 
 #include <memory>

@@ -159,8 +159,7 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT lists the heads of all families in modules_to_save, so a name without a match is an error only if no
-  // name matches.
+  // PEFT lists the heads of all families in modules_to_save, so only a list without any match is an error.
   if (!config_.modules_to_save.empty() && whole_.empty())
     throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())

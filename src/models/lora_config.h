@@ -15,8 +15,8 @@ struct LoraConfig {
   std::int64_t rank = 8;
   double alpha = 8.0;
   bool rslora = false;  // true: scale the update by alpha / √rank instead of alpha / rank
-  // Modules to adapt, by full name or by the last part of the name ("q_proj"). "all-linear" means every
-  // linear layer except the output layer.
+  // Modules to adapt, by full name or by the last parts of the name ("q_proj", "self_attn.q_proj").
+  // "all-linear" means every linear layer except the output layer.
   std::vector<std::string> targets;
   std::string target_pattern;        // regular expression for complete module names; replaces `targets`
   std::vector<std::string> exclude;  // modules that are not adapted, named as in `targets`
@@ -32,7 +32,7 @@ struct LoraConfig {
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
   std::string base_model;                    // path of the base model, for information only
 
-  // Return true if the module with this full name is adapted. `is_output` states that it is the output layer.
+  // Return true if the module with this full name is adapted. `is_output` is true for the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;
   // Return true if the module is trained and saved completely.
   bool saves(const std::string& module) const;

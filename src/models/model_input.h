@@ -42,7 +42,7 @@ struct ModelInput {
 struct InputSpec {
   InputKind kind = InputKind::tokens;
   // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]; unused for tokens. If frames
-  // is 0, inputs may have any number of frames from fewest_frames() up.
+  // is 0, an input may have any number of frames that is at least fewest_frames().
   Shape shape;
   const char* name = "pixel_values";  // name of the input in transformers
   // True if the input of transformers has the shape [batch, bins, frames] instead of [batch, frames, bins].

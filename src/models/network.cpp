@@ -92,7 +92,7 @@ void initialise(Network& model, std::uint64_t seed) {
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file) {
   if (!config.is_object())
     throw file_error(file, "the configuration is not a JSON object").found(describe(config));
-  // build the unquantised model, because int8 storage does not change the architecture
+  // int8 storage does not change the architecture, so build the network of the unquantised model
   if (is_quantized(config)) {
     Json plain = config;
     set_quantization(plain, false);

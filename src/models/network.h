@@ -2,7 +2,8 @@
 // network from its config. Networks do not depend on files, text or search.
 //
 // Threads: any thread may run inference passes (Tape::Options::record is false), each with its own tape; a
-// mutex serialises them. Only one thread may change weights or gradients, and only while no pass runs.
+// mutex serialises them. Only one thread may change weights or gradients, and only while no other thread runs
+// a pass.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ constexpr std::int32_t kIgnoredLabel = -100;
 enum class Output {
   none,
   pooled,            // [sequences, hidden]
-  vocabulary,        // [tokens, vocabulary]: logits of the same token (masked language models)
+  vocabulary,        // [tokens, vocabulary]: logits of the token itself (masked language models)
   next_token,        // [tokens, vocabulary]: logits of the next token (decoders)
   token_classes,     // [tokens, labels]
   sequence_classes,  // [sequences, labels]

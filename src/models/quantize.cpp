@@ -31,7 +31,7 @@ Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
 }
 
 // Call body(parameter) for each weight except those with Use::other. If `body` returns true, release the
-// memory-mapped pages that contained the matrix.
+// memory-mapped pages that contained the weight.
 template <class Body>
 void for_each_matrix(Network& model, Body&& body) {
   for (Parameter* parameter : model.parameters()) {

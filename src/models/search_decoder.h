@@ -19,7 +19,8 @@ struct SearchSource {
   Ragged shape;
 };
 
-// The equations of each kind of attention:
+// The equations of each kind of attention, for the input token y, its embedding E y, the state s and the
+// encoder's states h:
 //   none            s' = cell(E y, s)                                          (Sutskever et al. 2014)
 //   additive        c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
 //                   readout = tanh(W [s'; c; E y] + b); tanh replaces maxout     (Bahdanau et al. 2015)
@@ -59,7 +60,8 @@ class SearchDecoder {
 
   SequenceConfig config_;
   std::unique_ptr<nn::Recurrent> first_,
-      // for additive attention, first_ is layer 0 and upper_ the other layers; otherwise upper_ is null
+      // With additive attention, first_ is layer 0 and upper_ has the other layers. Otherwise first_ has all
+      // layers and upper_ is null.
       upper_;
   // linear layers of the equations above this class; null if the kind of attention does not use them
   std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;

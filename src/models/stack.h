@@ -31,7 +31,7 @@ class TokenTables {
   std::vector<std::pair<std::string, std::unique_ptr<nn::Embedding>>> tables_;
 };
 
-// Computes the first layer's input [tokens, hidden] from a ModelInput.
+// Computes the first layer's input [tokens, hidden] from the inputs of a batch.
 class InputEmbedding {
  public:
   virtual ~InputEmbedding() = default;
@@ -46,7 +46,6 @@ std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig&
                                                      TokenTables& tables);
 std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config, std::int64_t hidden);
 std::unique_ptr<InputEmbedding> make_front(const InputEmbeddingConfig& config, std::int64_t hidden);
-// Create the input embedding that the config describes.
 std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
                                                      TokenTables& tables);
 
@@ -74,8 +73,8 @@ class Stack {
 
 class Head {
  public:
-  // Create the head. If there is a token table with the projection's name, the projection shares its weight;
-  // otherwise the projection has a weight of its own.
+  // Create the head. If there is a token table with the projection's name, the projection uses the weight of
+  // that table; otherwise the projection has a weight of its own.
   Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables);
 
   const HeadConfig& config() const { return config_; }

@@ -12,23 +12,23 @@
 
 namespace regard::models {
 
-// CacheShape::window of a cache of states, in tokens: only the last state is needed, so the pages of older
-// tokens are released
+// CacheShape::window, in tokens, of a cache that stores states. Only the last state is needed, so the pages
+// of older tokens are released.
 constexpr std::int64_t kStateWindow = 2;
 
 // Reserve space for the batch's tokens. Throws usage if the tape records or the cache does not have one
 // selected slot for each sequence, and resource_exhausted if the cache is full.
 void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
 
-// Copy the state of one layer after the slot's last token to `state` [size]. Return false if the slot is
-// empty.
+// Copy the state that the layer has after the slot's last token to `state` [size]. Return false if the slot
+// is empty.
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
 
 // Return row `row` of a layer's keys or, if `value` is true, of its values.
 const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
 
-// Append the states of all layers after each of the batch's tokens to the cache, and advance the slots.
-// `after` has one element per layer.
+// For each token of the batch, append the states of all layers after that token to the cache. Then advance
+// the slots. `after` has one element per layer.
 void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
 
 }  // namespace regard::models

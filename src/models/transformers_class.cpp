@@ -113,7 +113,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
   json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
   json["is_encoder_decoder"] = true;
   json["decoder_start_token_id"] = id(c.decoder_start_token_id);
-  json["forced_eos_token_id"] = nullptr;  // the default of these classes forces an end token
+  json["forced_eos_token_id"] = nullptr;  // by default, these classes force an end token at the length limit
   if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
   return json;
 }
@@ -176,7 +176,7 @@ Json transformers_config(const TransformerConfig& config) {
               : kind == TransformersClass::llama ? llama_config(config)
                                                  : encoder_decoder_config(config, kind);
   // If there is an embedding factor, the converted input table includes it and the output table does not, so
-  // they are not tied.
+  // the two tables are not tied.
   if (decoder) json["tie_word_embeddings"] = config.tie_embeddings != "none" && !config.scales_embeddings();
   json["pad_token_id"] = id(config.pad_token_id);
   json["bos_token_id"] = id(config.bos_token_id);

@@ -19,8 +19,8 @@ enum class TransformersClass {
   llama,       // LlamaForCausalLM: decoder, RMS norm, rotary positions
 };
 
-// Choose the class. If no class supports a key of the run file, throws usage with the key and its supported
-// values.
+// Choose the class. If no class supports the value of a key of the run file, throws usage with the key and
+// its supported values.
 TransformersClass transformers_class_of(const TransformerConfig& config);
 
 // Return the maximum sequence length of the converted model, in tokens: max_positions or, if that is 0, 32768

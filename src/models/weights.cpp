@@ -93,8 +93,8 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Set a matrix from an int8 tensor or, for inference, without conversion from an f32, f16 or bf16 tensor.
-// Return false, without effect, in all other cases.
+// Set a matrix from an int8 tensor or, for inference, from an f32, f16 or bf16 tensor, which is not
+// converted. In all other cases, return false without effect.
 bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;

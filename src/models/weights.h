@@ -26,24 +26,24 @@ enum class WeightMode {
 // Set every weight of the model from its tensor. `mode` determines the storage of matrices. Other weights:
 // f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to
 // f32, and their mapped pages are released. An I8 tensor NAME requires an F32 tensor NAME_scale; the weight
-// is NAME · NAME_scale. All tensors are checked before the first weight is set; only the tensors of a pooler
-// that the head does not use are checked last. Throws bad_file if a tensor is missing, is unused, or has the
-// wrong shape or an unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are
-// invalid, or if two copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has
-// no bf16 instructions or the file has int8 weights.
+// is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
+// the head does not use. Throws bad_file if a tensor is missing, is unused, or has the wrong shape or an
+// unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are invalid, or if two
+// copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has no bf16
+// instructions or the file has int8 weights.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, including copies of tied weights, in the layout of the file from which they
-// were loaded. The model's weights are f32; unused tensors of the file are unmodified. With stored_dtypes,
-// weights have the file's dtype, but I8 tensors that were converted to f32 stay f32. Weights held for
-// inference (Parameter::Held) then have their dtype and scales.
+// were loaded. Without stored_dtypes, the model's weights are f32. With stored_dtypes, they have the dtype in
+// the file, except that I8 tensors that were converted to f32 stay f32, and weights held for inference
+// (Parameter::Held) have their own dtype and scales. Unused tensors of the file are unmodified.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model, load its weights and, if there is one, add its adapter (lora.h).
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
                                     WeightMode mode = WeightMode::widened);
 
-// Load a model with the adapter merged into its weights, to save it.
+// Load a model for saving: the folder's adapter, if there is one, is merged into the weights.
 std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
 // Write the weights to `to`/model.safetensors, with the names and layouts of the file from which they were

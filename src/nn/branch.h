@@ -34,8 +34,9 @@ Var end_branch_of(Tape& tape, const BranchEnd& end, Last&& last) {
   return after_last_layer(tape, last(nullptr), end);
 }
 
-// Report `value` of the whole batch to the tape's probe if the probe requests POINT.WHAT. Return the probe's
-// replacement if there is one, else `value`. Throws usage if the replacement has another shape.
+// Return the probe's replacement of `value` at POINT.WHAT, or `value` if there is none. Report the returned
+// value of the whole batch to the tape's probe if the probe requests it. Throws usage if the replacement has
+// another shape.
 Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

@@ -80,7 +80,7 @@ void Cache::reserve_tables(std::int64_t tokens) {
     for (Slot& slot : *slots) slot.self.at.reserve(pages), slot.self.pages.reserve(pages);
 }
 
-// Reserve the tables of all slots, because any slot may share the pages of another slot.
+// Reserve the page tables for cross-attention of all slots, because any slot may share the pages of another.
 void Cache::reserve_cross_tables(std::int64_t tokens) {
   const auto pages = static_cast<std::size_t>(pages_for(tokens));
   if (pages <= slots_[0].cross.pages.capacity()) return;

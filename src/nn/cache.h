@@ -30,7 +30,7 @@ namespace regard::nn {
 // Sizes and number format that determine the layout of a model's cache.
 struct CacheShape {
   std::int64_t layers = 0;
-  std::int64_t key_width = 0, value_width = 0;  // numbers per token and layer: kv_heads × head_dim
+  std::int64_t key_width = 0, value_width = 0;  // numbers per token and layer, of all heads
   bool cross = false;                           // true if the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // maximum number of positions; 0 means no limit
   // Sliding window: in every layer, a token attends to itself and to at most `window` − 1 preceding tokens.

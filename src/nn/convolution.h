@@ -20,8 +20,8 @@ struct ConvolutionConfig {
   FrameWindow window;
   std::int64_t groups = 1;
   bool bias = true;
-  // If true, normalise the weight for each position of the kernel (ops/weight_norm.h). Its parameters are
-  // NAME.parametrizations.weight.original0 and original1.
+  // If true, normalise the weight for each position of the kernel (ops/weight_norm.h). The weight is stored
+  // as NAME.parametrizations.weight.original0 and original1.
   bool weight_norm = false;
   Norm norm = Norm::none;
   std::string norm_name;

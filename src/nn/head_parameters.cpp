@@ -65,7 +65,7 @@ class LayerParameters : public AttentionParameters {
 
   HeadParameters of_head(ThreadPool& pool, std::int64_t head) const override {
     const AttentionConfig& c = config_;
-    const std::int64_t shared = head / (c.heads / c.kv_heads);  // index of the head's key and value
+    const std::int64_t shared = head / (c.heads / c.kv_heads);  // index of the key/value head
     const std::int64_t keys = c.cross ? 0 : c.heads * c.head_dim;
     const std::int64_t values = keys + c.kv_heads * c.head_dim;
     const Linear& key_value = c.cross ? *layers_.key_value : *layers_.query;

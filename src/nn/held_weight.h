@@ -23,9 +23,9 @@ kernels::Precision precision_of(std::span<Parameter* const> parts);
 // held dtype (int8: with the scale and the sum of weights of each output), any other weight as f32.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
-// Pack the weights `parts` into one matrix with all their outputs. Its type is their common type, or f32 if
-// the types differ. The unpacked values are then freed, and mapped pages are released. If `transposed` is
-// true, there is one weight, stored as [in, out].
+// Pack the weights `parts` into one matrix with all their outputs. The matrix has the common type of the
+// weights, or f32 if their types differ. The unpacked values are then freed, and mapped pages are released.
+// If `transposed` is true, there is one weight, stored as [in, out].
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed);
 
 }  // namespace regard::nn

@@ -66,7 +66,7 @@ class Linear {
   std::vector<std::int64_t> columns_;
   // The block is allocated separately: parameters contain a pointer to it, so its address must not change.
   std::unique_ptr<LinearBlock> weight_;
-  std::unique_ptr<ParameterBlock> bias_;  // biases of all layers; null if no layer has one
+  std::unique_ptr<ParameterBlock> bias_;  // biases of all parts; null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
   void begin_pass(const Tape& tape) const;

@@ -11,7 +11,8 @@
 
 namespace regard::nn {
 
-// The update scale · B A [out, in] of a weight. If the weight is stored as [in, out], the transpose is added.
+// The low-rank update of a weight: scale · B A [out, in]. If the weight is stored as [in, out], the transpose
+// is added.
 struct LowRank {
   Parameter a;              // NAME.lora_A.weight [rank, in]
   Parameter b;              // NAME.lora_B.weight [out, rank]

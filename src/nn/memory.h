@@ -10,7 +10,8 @@
 namespace regard::nn {
 
 // The encoder's output. Without a cache, it has one sequence for each sequence of the decoder's batch. With a
-// cache, it has one sequence for each selected slot without computed keys and values for cross-attention.
+// cache, it has one sequence for each selected slot whose keys and values for cross-attention are not in the
+// cache yet.
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;

@@ -29,11 +29,12 @@ void PagePool::grow(std::int64_t pages) {
     if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
     segments_.emplace_back(static_cast<float*>(memory), std::free);
     std::size_t space = floats * sizeof(float);
-    // Attention reads one row of each head per key, and these rows are far apart, so with small pages each
-    // key needs its own TLB entry. Memory that is never written uses no physical pages.
+    // In a page, the rows of one head for consecutive tokens are far apart. With small memory pages, each row
+    // that attention reads would need its own TLB entry. Memory that is never written uses no physical pages.
     if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
-    // The pages become free at once, so they are not lost if the next segment cannot be allocated.
+    // The pages of this segment become free at once, so they are not lost if the next segment cannot be
+    // allocated.
     free_.insert(free_.begin(), static_cast<std::size_t>(count), 0);
     for (std::int64_t i = 0; i < count; ++i) {
       free_[static_cast<std::size_t>(count - 1 - i)] = static_cast<std::int32_t>(size());

@@ -26,7 +26,8 @@ class PagePool {
   std::int64_t free() const { return static_cast<std::int64_t>(free_.size()); }
   std::int64_t floats() const { return floats_; }
 
-  std::int32_t take();  // return a page with one user and undefined content; requires free() > 0
+  // Return a page with reference count 1 and undefined content. Requires free() > 0.
+  std::int32_t take();
   void share(std::int32_t page) { ++users_[static_cast<std::size_t>(page)]; }
   void release(std::int32_t page);
   std::int32_t users(std::int32_t page) const { return users_[static_cast<std::size_t>(page)]; }

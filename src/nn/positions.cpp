@@ -22,7 +22,7 @@ std::int64_t rows_needed(std::span<const std::int32_t> positions, std::int64_t r
 Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout) {
   Tensor table = Tensor::zeros({positions, size});
   const bool closed = layout == SinusoidLayout::closed_halves;
-  // An odd size ends with a column of zeros in the layout closed_halves.
+  // In the layout closed_halves, a table with an odd size ends with a column of zeros.
   const std::int64_t half = closed ? size / 2 : (size + 1) / 2;
   const double steps =
       closed ? 2.0 * static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : static_cast<double>(size);

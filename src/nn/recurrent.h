@@ -48,7 +48,6 @@ class Recurrent {
   void prepare_for_inference(const Preparation& how) const;
 
  private:
-  // One direction of one layer.
   struct Direction {
     Parameter weight_ih, weight_hh, bias_ih, bias_hh;
     // packed weights; discarded when a tape records gradients

@@ -39,8 +39,8 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
   // tape records.
   kernels::Precision precision = kernels::Precision::f32;
 
-  // Prefix of the names of probe points; if empty, no values are reported. POINT.weights is the attention
-  // weights; POINT.query, POINT.key and POINT.value are reported only without a key/value cache.
+  // Prefix of the names of probe points; if empty, no values are reported. The points are POINT.weights
+  // (attention weights) and, only without a key/value cache, POINT.query, POINT.key and POINT.value.
   std::string_view point;
 };
 

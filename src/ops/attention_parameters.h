@@ -32,7 +32,7 @@ class AttentionParameters {
   // the members of kernels::AttentionSpec that determine the keys to which a query may attend
   virtual bool causal() const = 0;
   virtual std::int64_t window() const = 0;
-  // Return the number of elements of the weights in of_head(), without biases.
+  // Return the number of elements of the weights that of_head() returns, without biases.
   virtual std::int64_t weights_of_head() const = 0;
   // Return copies of the parameters of head `head` in f32, with low-rank updates added. Call this only while
   // the model exists and no forward or backward pass runs.

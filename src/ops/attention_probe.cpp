@@ -205,7 +205,7 @@ std::span<const ReplacedHead> probe_weights(Tape& tape, const kernels::Attention
     const AttentionSequence& sequence = problem.sequences[s];
     const std::int64_t size = sequence.queries * sequence.keys;
     const Tensor weights = Tensor::empty({shown_count, sequence.queries, sequence.keys});
-    Tensor spare;  // buffer for the attention weights of a replaced head that the probe did not request
+    Tensor spare;  // buffer for a head whose weights the probe replaces but did not request
     float* next = weights.f32();
     for (std::int64_t h = 0; h < problem.heads; ++h) {
       const bool shows = shown[static_cast<std::size_t>(h)], changes = replaced[static_cast<std::size_t>(h)];

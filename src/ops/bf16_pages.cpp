@@ -58,7 +58,7 @@ void copy_to_bf16_pages(Tape& tape, const kernels::Attention& problem,
   struct Copy {
     const AttentionSequence* sequence;
     float* page;
-    std::int64_t first;  // index in the sequence of the first row in the page
+    std::int64_t first;  // index of the page's first row in the sequence
   };
   const kernels::Bf16PageShape shape = page_shape(problem);
   const std::int64_t page_floats = shape.key_floats() + shape.value_floats();

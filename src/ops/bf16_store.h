@@ -9,8 +9,8 @@
 
 namespace regard::ops {
 
-// Return true if layers may store activations as bf16: the tape records in bf16, and no probe or option
-// requires f32.
+// Return true if layers may store activations as bf16: the tape records in bf16, without Options::keep and
+// without a probe.
 bool stores_bf16(const Tape& tape);
 
 inline bool is_bf16(Var x) {

@@ -33,7 +33,7 @@ void require_contiguous(std::string_view operation, std::string_view name, Var x
 // Throw usage unless x is null or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
-// Throw usage unless the matrices have equal numbers of columns, which are features.
+// Throw usage unless both matrices have the same number of columns (features).
 void require_equal_columns(std::string_view operation, const Named& first, const Named& second);
 
 // Throw invalid_input, naming the id, if an id is outside [0, bound). If `allowed` is negative, an id equal

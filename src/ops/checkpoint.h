@@ -25,8 +25,8 @@ struct CheckpointNode : Tape::Node {
 };
 
 // Return part(tape). If Options::checkpoint is set, discard the intermediate values and call `part` again in
-// the backward pass; a probe or Options::keep disables this. `part` must not change existing variables, and
-// the objects to which it refers must exist until the backward pass.
+// the backward pass; a probe, Options::keep or an enclosing checkpoint disables this. `part` must not change
+// existing variables, and the objects to which it refers must exist until the backward pass.
 template <class Part>
 Var checkpointed(Tape& tape, const Part& part) {
   static_assert(std::is_trivially_destructible_v<Part>);

@@ -14,8 +14,8 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Number of elements −∞ before the first state in the forward recursion and after the last in the backward
-// recursion.
+// Number of padding elements, each −∞: before the first state in the forward recursion, after the last state
+// in the backward recursion.
 constexpr std::int64_t kPadding = 2;
 
 // Return log(exp(a) + exp(b)).

@@ -100,8 +100,8 @@ Var feed_forward(Tape& tape, Var x, const FeedForwardWeights& weights, const Inn
 
 namespace {
 
-// Backward pass, where D contains the factors of dropout, h = D ∘ activation(pre), and dz is the gradient of
-// z:
+// Backward pass, where h = D ∘ activation(pre), D contains the factors of dropout, and dx is the gradient of
+// x (and so on):
 //   dpre = dy W_down ∘ D ∘ activation'(pre), stored in place of pre
 //   dW_down += dyᵀ h;  dx = dpre W_up;  dW_up += dpreᵀ x
 void FeedForwardNode::backward(FeedForwardNode& node, Tape& tape) {

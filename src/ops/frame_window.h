@@ -11,7 +11,8 @@ struct FrameWindow {
   std::int64_t kernel = 1, stride = 1;
   std::int64_t padding = 0, padding_end = 0;  // frames of zeros before and after each sequence
 
-  // Return (frames + padding + padding_end − kernel) / stride + 1, or 0 if the padded sequence is too short.
+  // Return (frames + padding + padding_end − kernel) / stride + 1, or 0 if there are no frames or the padded
+  // sequence is shorter than the kernel.
   std::int64_t output_frames(std::int64_t frames) const {
     const std::int64_t last_start = frames + padding + padding_end - kernel;
     return frames <= 0 || last_start < 0 ? 0 : last_start / stride + 1;

@@ -19,7 +19,8 @@ struct GroupNormProblem {
   GroupStatistics* statistics;  // [sequences, groups]
 
   std::int64_t in_group() const { return channels / groups; }
-  // Number of groups per task. Adjacent channels share cache lines, so a task covers at least 16 channels.
+  // Number of groups per task. Adjacent channels share cache lines, so a task computes the groups of up to
+  // 16 channels, or one larger group.
   std::int64_t together() const { return std::max<std::int64_t>(1, 16 / in_group()); }
   std::int64_t tasks() const { return (groups + together() - 1) / together(); }
 

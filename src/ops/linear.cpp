@@ -114,7 +114,7 @@ void activate_back(Tape& tape, const LinearNode& node, float* dy, std::int64_t c
     tape.recycle(node.pre, count);
 }
 
-// Backward pass, where dz is the gradient of z and dpre is stored in place of dy:
+// Backward pass, where dx is the gradient of x (and so on), and dpre is stored in place of dy:
 //   dpre = dy ∘ activation'(pre);  dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   ThreadPool& pool = tape.pool();

@@ -11,7 +11,7 @@ struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   Var residual = nullptr;   // [tokens, out] or null
   bool transposed = false;  // true if the weight is stored as [in, out], as in GPT-2's checkpoints
-  bool store_bf16 = false;  // store the result as bf16 (bf16_store.h); requires residual = null
+  bool store_bf16 = false;  // store the result as bf16 (bf16_store.h); ignored if there is a residual
   const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };
 

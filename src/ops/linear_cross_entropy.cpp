@@ -139,8 +139,8 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
   kernels::finish_blocks(pool, chunk);
 }
 
-// Compute a chunk's contribution to the gradients, where d z is the gradient of z:
-//   d hidden = d logits W;  d W += d logitsᵀ hidden;  d b += Σ d logits
+// Compute a chunk's contribution to the gradients, where dW is the gradient of W (and so on):
+//   dhidden = dlogits W;  dW += dlogitsᵀ hidden;  db += Σ dlogits
 void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
                      const kernels::BlockedLogits& chunk, const Gradients& gradients) {
   const Tensor& hidden = problem.hidden->value;

@@ -62,8 +62,8 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
 
 namespace {
 
-// Backward pass, where h = scale · x Aᵀ, dy is the gradient of the updated columns, and dz is the gradient of
-// z:
+// Backward pass, where h = scale · x Aᵀ, dy is the gradient of the updated columns, and dA is the gradient of
+// A (and so on):
 //   dB += dyᵀ h;  dh = scale · dy B;  dA += dhᵀ x;  dx += dh A
 // The gradient of y is equal to the gradient of the result.
 void LowRankNode::backward(LowRankNode& node, Tape& tape) {

@@ -14,8 +14,8 @@ struct LowRankTerm {
 };
 
 // Update y [tokens, features] in place, and return a variable that shares the memory of y. x: [tokens, in],
-// rows may be strided. No earlier operation on y may read the value of y in its backward pass, and neither
-// may the operation that computed y. Sums and linear layers without activation meet this requirement.
+// rows may be strided. Neither the operation that computed y nor an earlier operation on y may read the value
+// of y in its backward pass. Sums and linear layers without activation meet this requirement.
 Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
 
 }  // namespace regard::ops

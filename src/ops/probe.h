@@ -1,5 +1,5 @@
-// Probe: callback interface for the inspection of intermediate values; results do not change. Operations and
-// modules call wants() with the name of each value, such as "encoder.3.self.weights",
+// Probe: callback interface for the inspection of intermediate values. Only head_scale() changes results.
+// Operations and modules call wants() with the name of each value, such as "encoder.3.self.weights",
 // "decoder.0.cross.output" or "decoder.5.residual". If wants() returns true, they then call see().
 #pragma once
 

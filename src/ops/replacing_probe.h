@@ -33,7 +33,8 @@ class ReplacingProbe : public Probe {
   virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
 
   // Return a variable of the same shape to replace `value` [tokens, features], or `value` itself to keep it.
-  // Called before wants(), at every point of the whole batch except query, key and value.
+  // Called before wants(), for each value that is reported once for the whole batch, except query, key and
+  // value.
   //
   // Two calls have a null value. Before layer N, the point is STACK.N.skip: if a variable [tokens, hidden] is
   // returned, it is the layer's output, and the layer is not computed. Before the attention at POINT, the

@@ -50,7 +50,7 @@ Var weight_norm(Tape& tape, Var v, Var g) {
 
 namespace {
 
-// Backward pass, where p[k] is the sum of dw ∘ v over column k, and dz is the gradient of z:
+// Backward pass, where dv is the gradient of v (and so on), and p[k] is the sum of dw ∘ v over column k:
 //   dg = p / norm;  dv = g / norm · (dw − v · p / norm²)
 void WeightNormNode::backward(WeightNormNode& node, Tape& tape) {
   const std::int64_t kernel = node.v->value.columns(), elements = node.v->value.elements();

@@ -12,8 +12,8 @@
 namespace regard::ops {
 namespace {
 
-// Return −factor · Σ w_label · log p_label, where `logs` holds log p [rows, classes]. The other classes are
-// not read, because their weight 0 times a log-probability of −∞ would be NaN.
+// Return −factor · Σ w_label · log p_label, where `logs` holds log p [rows, classes]. The log-probabilities
+// of other classes are not read, because 0 · −∞ would be NaN.
 Var sum_of_labels(Tape& tape, Var logs, std::span<const std::int32_t> labels, std::span<const float> weights,
                   const CrossEntropyOptions& options) {
   const std::int64_t rows = logs->value.rows(), classes = logs->value.columns();

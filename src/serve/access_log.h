@@ -16,8 +16,8 @@ struct AccessEntry {
   double seconds = 0.0;
 };
 
-// Thread-safe writer of log lines. A line that cannot be written is dropped. If a part of it was written, for
-// example because the disk is full, the next line still begins on a line of its own.
+// Thread-safe writer of log lines. A line that cannot be written completely is lost. If a part of it was
+// written, for example because the disk is full, the next entry still begins on a new line.
 class AccessLog {
  public:
   // Append to `file`. "-" means standard error; an empty name disables the log. Throws io.

@@ -32,9 +32,10 @@ class Batcher {
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. gone() is called repeatedly, except while this thread
-  // computes a batch. Throws the error of `work` for one of the inputs. If an input still waits, throws
-  // HttpError 504 at the deadline, and HttpError 503 when gone() returns true.
+  // Return the outputs of the inputs, in order. If `work` fails for one of the inputs, throws its error.
+  // gone() returns true if the client has disconnected; it is called repeatedly, except while this thread
+  // computes a batch. If an input is still waiting for a batch, throws HttpError 504 at the deadline, and
+  // HttpError 503 when gone() returns true.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline,
                           const std::function<bool()>& gone = {}) {
     std::vector<std::shared_ptr<Item>> mine;
@@ -111,8 +112,8 @@ class Batcher {
     }
   }
 
-  // Remove the caller's waiting inputs and throw HttpError. If no input is waiting, wait for the batch in
-  // progress instead.
+  // Remove the caller's inputs from the queue and throw HttpError. If none of them is in the queue, wait for
+  // the batch in progress instead.
   void give_up(const Items& mine, bool left, std::unique_lock<std::mutex>& lock) {
     const std::unordered_set<std::shared_ptr<Item>> items(mine.begin(), mine.end());
     const std::size_t before = waiting_.size();

@@ -14,7 +14,7 @@ namespace regard::serve {
 std::int64_t dimensions_of(const Call& call, const ModelHost& host);
 
 void answer_embed(Call& call);    // "inputs": a text or a list of texts
-void answer_predict(Call& call);  // "inputs": a text, a list of texts, or pairs of texts
+void answer_predict(Call& call);  // "inputs": a text, a list of texts, or a list of lists of 1 or 2 texts
 // The same as answer_predict(), with at most the `most` best labels of each input.
 void answer_best_labels(Call& call, std::size_t most);
 void answer_similarity(Call& call);  // "inputs": an object with source_sentence and sentences

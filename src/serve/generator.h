@@ -1,8 +1,7 @@
 // Text generation for many clients by continuous batching: one thread runs the steps of infer::Sessions, and
 // requests wait in a fair queue. Results are bit-identical regardless of what else is in the batch.
-// A request is admitted when its batch rows are free and the cache has pages for its maximum length. If rows
-// are free but the cache might have too few pages, the request is still admitted, and no further request is
-// admitted until this request has its pages.
+// A request is admitted when its batch rows are free. If the cache might have too few pages for the
+// request's maximum length, no further request is admitted until this one has its pages.
 #pragma once
 
 #include <chrono>

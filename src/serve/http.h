@@ -59,12 +59,12 @@ class HttpExchange {
 
   virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
   // Call `callback` once, on the server's thread, when the client disconnects. If the client has already
-  // disconnected, call it immediately. The callback is removed when the returned object is destroyed, unless
-  // it has already begun.
+  // disconnected, call it immediately. When the returned object is destroyed, the callback is removed, unless
+  // its call has already begun.
   [[nodiscard]] virtual std::shared_ptr<const void> when_gone(std::function<void()> callback) = 0;
 
-  // Values for the log. They may be read at any time.
-  // HTTP status of the response; 0 if there is none yet, or if the client disconnected before it
+  // status() and bytes_sent() are for the log and may be called at any time. status() returns the HTTP status
+  // of the response; 0 if there is none yet, or if the client disconnected before it.
   virtual int status() const = 0;
   virtual std::uint64_t bytes_sent() const = 0;  // bytes of the body passed to send() and write(); 0 for HEAD
 };

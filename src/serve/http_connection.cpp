@@ -185,7 +185,8 @@ class Connection : public OpenConnection {
 
   void deliver();
 
-  // Close the connection, whose client has disconnected before the end of its request.
+  // Report to the handler that the client has disconnected before the end of its request, and close the
+  // connection.
   void abandon() {
     if (!closed_) core_->handler.abandoned(*request_);
     close();

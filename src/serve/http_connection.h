@@ -27,7 +27,7 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
 // State of the server. The server, its connections and its exchanges share it; each of them owns a reference.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
-  // queued work owns a reference to its connection, and therefore to this object
+  // queued work keeps its connection, and therefore this object, alive until it has run
   boost::asio::io_context context{1};
   HttpHandler& handler;
   HttpLimits limits;
@@ -45,7 +45,7 @@ struct ServerCore {
   }
 
   std::mutex guard;  // guards the next two members
-  // the open connections; guarded because a handler's thread may destroy one while the server stops
+  // the open connections; guarded because a handler's thread may destroy a connection while the server stops
   std::unordered_set<OpenConnection*> connections;
   bool stopped = false;  // true after the server has begun to close all connections
   std::atomic<std::size_t> open{0};

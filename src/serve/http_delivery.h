@@ -21,7 +21,8 @@ struct Delivery : std::enable_shared_from_this<Delivery> {
   std::condition_variable changed;
   std::size_t unsent = 0;  // bytes passed to send() or write() that the system has not accepted yet
   bool gone = false;
-  std::map<std::uint64_t, std::function<void()>> when_gone;  // by a number that counts the calls
+  // callbacks of HttpExchange::when_gone(), numbered in the order of the calls
+  std::map<std::uint64_t, std::function<void()>> when_gone;
   std::uint64_t next_callback = 0;
   std::atomic<int> status{0};
   std::atomic<std::uint64_t> bytes{0};
@@ -30,7 +31,7 @@ struct Delivery : std::enable_shared_from_this<Delivery> {
     const std::lock_guard lock(guard);
     unsent += count;
   }
-  // Set the status of the response, unless the client has disconnected. Returns false if it has.
+  // Set the status of the response and return true. Return false if the client has disconnected.
   bool begin(int of_response) {
     const std::lock_guard lock(guard);
     if (!gone) status = of_response;

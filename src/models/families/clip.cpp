@@ -122,7 +122,6 @@ DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& t
   return all;
 }
 
-// The configurations of the two encoders.
 struct Encoders {
   Json text_keys, vision_keys;
   ConfigReader text, vision;

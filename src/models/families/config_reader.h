@@ -64,9 +64,8 @@ class ConfigReader {
   std::string file_;
 };
 
-// Check the keys that all families share. Throws bad_file for quantised weights, for models that require
-// custom code, for settings of single layers, for special ids outside the vocabulary and for an unknown
-// dtype.
+// Check the keys that all families share. Throws bad_file for quantised weights, custom code, a configuration
+// of single layers, special ids outside the vocabulary, or an unknown dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
 // Return the first class in "architectures", which must be one of `known`. Default: the first of `known`.

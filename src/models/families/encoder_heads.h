@@ -17,8 +17,8 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix, 
 InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
                                     const nn::BlockConfig& block);
 
-// The following functions return the encoders and decoders that VisionEncoderDecoderModel combines. `prefix`
-// is the prefix of their weight names.
+// vit_encoder(), gpt2_decoder() and bart_decoder() return the encoders and decoders that
+// VisionEncoderDecoderModel combines. `prefix` is the prefix of their weight names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
 // Return the encoder of ViT over the given patches. Sets the names of the patches' projection, positions and
 // first special token.
@@ -26,7 +26,7 @@ StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, P
 // Return NameRules::modules of ViT's encoder, which DeiT and AST share.
 std::vector<std::pair<std::string, std::string>> vit_modules();
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
-// Return the decoder of BART or TrOCR; both have the same configuration keys and weight names.
+// Return the decoder of BART, mBART or TrOCR, which have the same configuration keys and weight names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
 
 // Read the sizes of images and patches: num_channels, image_size, patch_size.
@@ -41,7 +41,7 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
 // Return the classification head of a decoder, as in transformers' LlamaForSequenceClassification. The head
 // is applied to the last token whose id is not `padding_id`; if `padding_id` is −1, to the last token.
 HeadConfig last_token_classifier(const ConfigReader& config, std::int64_t padding_id);
-// Return the dropout before a classifier's projection, as in BERT. It applies to token_head(), and to
+// Return the dropout before a classifier's projection, as in BERT. It applies to token classification, and to
 // sequence_classifier() if there are dense layers.
 float classifier_dropout(const ConfigReader& config);
 // Return the head of a class …ForTokenClassification or …ForQuestionAnswering. For other classes, return no
@@ -58,8 +58,7 @@ void set_roberta_head(const ConfigReader& config, const std::string& kind, const
 // beta in norms, and may contain unused buffers of position and type ids.
 NameRules encoder_names(const std::string& prefix);
 
-// Set the weight names of the output projection to the vocabulary, as in transformers; an empty `bias` means
-// PROJECTION.bias.
+// Set the weight names of the output projection, as in transformers; an empty `bias` means PROJECTION.bias.
 //   tie_word_embeddings is true (default): the projection is tied to the token table, and its bias is `bias`;
 //   a file may also contain copies of both, PROJECTION.weight and PROJECTION.bias
 //   tie_word_embeddings is false: the weights are PROJECTION.weight and PROJECTION.bias; if the file lacks

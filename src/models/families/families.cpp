@@ -87,7 +87,8 @@ Json resolve_aliases(Json config) {
   return config;
 }
 
-// tie_last_hidden_states replaces the family's rule for the last entry of hidden_states.
+// If the configuration has tie_last_hidden_states, use its value instead of the family's rule for the last
+// entry of hidden_states.
 void set_last_state(const ConfigReader& config, Architecture& architecture) {
   for (std::optional<StackConfig>* stack : {&architecture.encoder, &architecture.decoder})
     if (*stack)

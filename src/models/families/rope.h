@@ -8,7 +8,7 @@
 
 namespace regard::models::families {
 
-// Return the rotary positions. Supported scalings: none, linear, llama3, yarn
+// Return the rotary positions. Supported scalings: default (none), linear, llama3, yarn
 // (transformers/modeling_rope_utils.py). Throws bad_file for other scalings, for missing or invalid values,
 // and for an odd head_dim.
 nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim);

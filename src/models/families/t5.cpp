@@ -82,8 +82,8 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   bias.buckets.bidirectional = !decoder;
   bias.buckets.count = config.size("relative_attention_num_buckets", 32);
   bias.buckets.max_distance = config.size("relative_attention_max_distance", 128);
-  // Each half of the buckets must contain at least one bucket for an exact distance, and max_distance must
-  // exceed the exact distances.
+  // In each direction, at least one bucket must be for a single distance, and max_distance must be larger
+  // than all distances with a bucket of their own.
   if (bias.buckets.count < 4) throw config.wrong("relative_attention_num_buckets", "at least 4");
   const std::int64_t exact = bias.buckets.count / (decoder ? 2 : 4);
   if (bias.buckets.max_distance <= exact)

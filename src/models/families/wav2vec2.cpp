@@ -11,7 +11,7 @@ constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
 constexpr std::int64_t kLongestKernel = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSamplesPerFrame = std::int64_t{1} << 24;
 
-// Return the `count` numbers of a list. Each must be from 1 to `most`.
+// Return the list `key`, which must have `count` numbers from 1 to `most`.
 std::vector<std::int64_t> layer_sizes(const ConfigReader& config, const char* key, std::size_t count,
                                       std::int64_t most) {
   const auto all = require<std::vector<std::int64_t>>(config.json(), key, config.file());
