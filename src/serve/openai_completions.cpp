@@ -79,7 +79,8 @@ class Completion {
                       "unsupported_parameter", "prompt");
     EventStream events(call_);
     try {
-      // An error before the first piece still sets the status of the response, so do not begin it before.
+      // Begin the response only with the first piece, so that an earlier error can still set the response's
+      // status.
       const auto send_echo = [&] {
         if (!echo_ || events.begun()) return;
         for (std::int64_t i = 0; i < results_; ++i) events.send(chunk(i, echoed_[0], nullptr, nullptr));
@@ -105,7 +106,7 @@ class Completion {
         events.send(json);
       }
     } catch (...) {
-      if (!events.begun()) throw;  // the response has the status of the error
+      if (!events.begun()) throw;  // the caller sends the error with its status
       events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();

@@ -92,8 +92,8 @@ std::string element_name(std::string_view page, std::size_t at) {
   return lower_case(page.substr(at, end - at));
 }
 
-// Return true if the "<" at `at` begins markup. As in the HTML standard, a "<" before any other character, as
-// in "a < b", is text.
+// Return true if the "<" at `at` begins markup: if a letter, "/", "!" or "?" follows it. As in the HTML
+// standard, any other "<" is text, as in "a < b".
 bool begins_markup(const std::string& page, std::size_t at) {
   const char next = at + 1 < page.size() ? page[at + 1] : ' ';
   return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '/' || next == '!' ||
