@@ -20,7 +20,7 @@ struct HttpLimits {
   std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
   std::chrono::seconds idle{75};    // maximum time to wait for a connection's next request
   std::chrono::seconds send{30};    // maximum time of each write to the socket
-  // maximum unsent bytes of a response; write() blocks while there are more
+  // maximum number of unsent bytes of a response; above it, write() blocks
   std::size_t unsent_bytes = 64 * 1024;
   // Maximum total size, in bytes, of the request bodies above 1 MiB that are in memory. A body that would
   // exceed it gets status 429, unless no other such body is in memory.

@@ -97,8 +97,9 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // Return one embedding per input, in order, normalised to length 1 if `scale` is true. If `probe` is not
-  // null, every forward pass uses it and contains no inputs of other requests (see ops/probe.h).
+  // Return one embedding per input, in order. Embeddings are normalised to length 1 if `scale` is true or if
+  // the folder specifies it. If `probe` is not null, every forward pass uses it and contains no inputs of
+  // other requests (see ops/probe.h).
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.
