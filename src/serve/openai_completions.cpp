@@ -113,8 +113,8 @@ class Completion {
   }
 
  private:
-  // State for the member "text_offset": the ids of all tokens before the next one, and the offset of the next
-  // token in the generated text, in characters.
+  // State for the member "text_offset": the ids of all tokens so far, and the length of the generated text so
+  // far, in characters.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;

@@ -81,7 +81,8 @@ void read_json_body(Call& call) {
 // elements of arrays remain.
 void remove_null_members(Json& value) {
   if (value.is_object()) {
-    // Make a new list of members, because erase() and look-ups take time proportional to their number.
+    // Make a new list of members, because erase() and look-ups take time proportional to the number of
+    // members.
     auto& members = static_cast<Json::object_t::Container&>(value.get_ref<Json::object_t&>());
     Json::object_t::Container kept;
     for (auto& [name, member] : members)

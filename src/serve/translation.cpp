@@ -86,7 +86,7 @@ std::optional<char32_t> numeric_entity(std::string_view name) {
   return static_cast<char32_t>(value);
 }
 
-// Return the name that begins at `at` in a tag, in lower case.
+// Return the element name that begins at `at`, in lower case.
 std::string element_name(std::string_view page, std::size_t at) {
   const std::size_t end = std::min(page.find_first_of(" \t\r\n\f/>", at), page.size());
   return lower_case(page.substr(at, end - at));

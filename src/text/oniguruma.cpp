@@ -97,8 +97,8 @@ std::string word_members() {
   return std::string(kWordClass) + newer_members({"L", "M", "Nd", "Nl", "Pc"});
 }
 
-// Return the members of \p{PROPERTY}. The name of a script means the characters of this script; in PCRE2,
-// it also means characters that are used with the script.
+// Return the members of \p{PROPERTY}. In Oniguruma, the name of a script means the characters of this script.
+// In PCRE2, it also means characters that are used with the script.
 std::string property_members(std::string_view property) {
   const std::string script = fmt::format("\\p{{sc:{}}}", property);
   if (property.size() > 2 && compiled(script)) return script;

@@ -112,7 +112,7 @@ class Tokenizer {
   // Return the number of tokens. It is less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
 
-  // Return the tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
+  // Return the tokenizer.json without "model": components, added tokens, truncation and padding.
   const Json& description() const noexcept;
   const char* model_type() const noexcept;
   const std::optional<Truncation>& truncation() const noexcept;

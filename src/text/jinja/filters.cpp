@@ -26,7 +26,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
 }
 
 // Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item. A number
-// is the index of an item of a list.
+// in the path is the index of a list item.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
