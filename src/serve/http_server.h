@@ -20,10 +20,10 @@ struct HttpLimits {
   std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
   std::chrono::seconds idle{75};    // maximum time to wait for a connection's next request
   std::chrono::seconds send{30};    // maximum time of each write to the socket
-  // maximum unsent bytes of a response; write() blocks while there are more
+  // maximum number of unsent bytes of a response; above it, write() blocks
   std::size_t unsent_bytes = 64 * 1024;
-  // Maximum total bytes of all bodies above 1 MiB that are being read or used. One body is always accepted;
-  // bodies beyond the limit get status 429.
+  // Maximum total size, in bytes, of the request bodies above 1 MiB that are in memory. A body that would
+  // exceed it gets status 429, unless no other such body is in memory.
   std::size_t large_bodies = std::size_t{512} << 20;
 };
 
@@ -43,7 +43,8 @@ class HttpServer {
   void start();  // start to accept connections; call it once
   std::uint16_t port() const;
   std::size_t connections() const;
-  // Stop accepting connections and close idle ones. Other connections are closed after their response.
+  // Stop accepting connections and close the idle ones. A connection that is processing a request is closed
+  // after the response.
   void stop_accepting();
   // Close all connections and end the server's thread. No effect if called again.
   void close();

@@ -25,7 +25,7 @@ std::string http_date() {
                      kMonths[parts.tm_mon], parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-// Return a field value without control characters, so that it cannot start another field.
+// Replace the control characters of a field value with spaces, so that the value cannot start another field.
 std::string one_line(std::string_view value) {
   std::string text(value);
   for (char& letter : text)

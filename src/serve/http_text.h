@@ -14,8 +14,9 @@ const char* reason_of(int status);  // reason phrase of a status, such as "Not F
 
 struct HeadOptions {
   bool keep_alive = true;
-  bool chunked = false;  // send the body in chunks; if false, send Content-Length, unless `to_end` is set
-  bool to_end = false;   // the body ends when the connection is closed
+  // send the body in chunks; if false, the size is sent in Content-Length, unless `to_end` is set
+  bool chunked = false;
+  bool to_end = false;  // the body ends when the connection is closed
 };
 // Return the status line and fields of a response, with the final empty line. Status 204 has no body and no
 // Content-Length.
@@ -24,8 +25,8 @@ std::string head_of(const HttpResponse& response, const HeadOptions& options);
 std::string chunk_of(std::string_view part);  // return one chunk of a chunked body
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// Return the reason to refuse a request in HTTP/1.`minor` if proxies could interpret its length or host
-// differently. Return nullopt if there is no such reason. The names of `fields` must be in lower case.
+// Return the reason to refuse a request whose length or host proxies could interpret differently, or nullopt
+// for any other request. The names of `fields` must be in lower case; the HTTP version is 1.`minor`.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
 // Split a request target into path and query, and decode the path. The absolute form "http://host/path" is

@@ -109,7 +109,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  // setting body["model"] may move the inputs, so this reference must be bound afterwards
+  // bound after the assignment to body["model"], which may move the inputs
   const Json& inputs = call.body["inputs"];
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();
@@ -125,8 +125,8 @@ void answer_inference(Call& call) {
     return answer_similarity(call);
   }
   if (host->can(Ability::classify)) {
-    // Return one list of labels for each text. InferenceClient.text_classification() expects a list for a
-    // single text too.
+    // Return a list of lists of labels, one list per text. InferenceClient.text_classification() expects this
+    // format even for a single text.
     if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
     return answer_best_labels(
         call, static_cast<std::size_t>(call.integer("top_k", std::numeric_limits<std::int64_t>::max())));

@@ -11,7 +11,8 @@
 namespace regard::serve {
 
 struct SchemaViolation {
-  std::string place;    // path of the invalid member, such as "messages[0].role"; empty: the whole value
+  // path of the invalid member, such as "messages[0].role"; empty if the whole value is invalid
+  std::string place;
   std::string message;  // message, such as "expected a string, found the number 3"
 };
 

@@ -1,4 +1,4 @@
-// Limits the memory for large bodies of requests in the whole server. A limit per client is not possible,
+// Limits the memory that large request bodies use in the whole server. A limit per client is not possible,
 // because connections read bodies before the client's key is known.
 #pragma once
 
@@ -19,9 +19,9 @@ class LargeBodies : public std::enable_shared_from_this<LargeBodies> {
   // `most` is the maximum total bytes of all large bodies.
   explicit LargeBodies(std::size_t most) : most_(most) {}
 
-  // Reserve memory for a body of `bytes` bytes until the returned pointer is destroyed. A small body needs no
-  // reservation; the pointer is then null. Return std::nullopt if the limit would be exceeded. The only large
-  // body may exceed the limit.
+  // Reserve memory for a body of `bytes` bytes until the returned pointer is destroyed. The pointer is null
+  // for a small body, which needs no reservation. Return std::nullopt if the limit would be exceeded. A large
+  // body may exceed the limit if there is no other large body.
   std::optional<std::shared_ptr<const void>> reserve(std::size_t bytes) {
     if (bytes <= kLarge) return nullptr;
     if (bytes_.fetch_add(bytes) + bytes > std::max(most_, bytes)) {

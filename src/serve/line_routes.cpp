@@ -1,5 +1,5 @@
 // POST /vectors and POST /classify: compute what `regard embed` and `regard classify` compute for each line.
-// These commands use the routes if they are given --server.
+// With --server, these commands send requests to the routes.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/request_edits.h"

@@ -29,7 +29,7 @@ class DurationHistogram {
 struct ModelMetrics {
   std::atomic<std::uint64_t> prompt_tokens{0}, completion_tokens{0};
   DurationHistogram first_token, each_token;
-  // number of steps, and the total number of sequences in all steps
+  // number of batches computed (forward passes), and the total number of sequences in them
   std::atomic<std::uint64_t> batches{0}, batched{0};
 };
 
@@ -42,8 +42,9 @@ class Metrics {
   std::atomic<std::int64_t> in_progress{0}, queued{0};
   std::atomic<std::uint64_t> refused{0};
 
-  // Return all metrics as text. connections: number of open connections; waiting: number of waiting requests
-  // by model; running: number of sequences in the last step by model.
+  // Return all metrics as text. `connections` is the number of open connections. The keys of the maps are
+  // model names: `waiting` is the number of waiting requests, and `running` the number of sequences in the
+  // last step.
   std::string text(std::size_t connections, const std::map<std::string, std::int64_t>& waiting,
                    const std::map<std::string, std::int64_t>& running) const;
 

@@ -139,7 +139,7 @@ void ModelHost::open_tasks(const ServeOptions&) {
   if (can(Ability::embed)) {
     auto& steps = embedding_.modules.steps;
     scales_ = !steps.empty() && steps.back() == nullptr;
-    if (scales_) steps.pop_back();  // embed() scales vectors on request instead
+    if (scales_) steps.pop_back();  // embed() does this step
     embedder_ = std::make_unique<tasks::Embedder>(embedding_, pool_);
     cutting_embedder_ =
         std::make_unique<tasks::Embedder>(embedding_, pool_, tasks::EmbedOptions{.cut = true});

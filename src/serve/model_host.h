@@ -97,8 +97,9 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   const std::vector<tasks::PoolingMode>& pooling() const { return embedding_.modules.pooling; }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // Return one embedding per input, in order, normalised to length 1 if `scale` is true. If `probe` is not
-  // null, every forward pass uses it and contains no inputs of other requests (see ops/probe.h).
+  // Return one embedding per input, in order. Embeddings are normalised to length 1 if `scale` is true or if
+  // the folder specifies it. If `probe` is not null, every forward pass uses it and contains no inputs of
+  // other requests (see ops/probe.h).
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // Return the last hidden states [tokens, hidden] of each input.
@@ -116,7 +117,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // Return the lock for requests with interventions. They run one at a time, each with its own cache.
+  // Return the lock that lets requests with interventions run one at a time.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
   // Return the probe points of the model. The first call computes them.
@@ -125,9 +126,10 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   // Return the word counts of the training data, or null if the folder has none.
   const infer::TrainingWords* training_words() const { return words_ ? &*words_ : nullptr; }
 
-  // Render a conversation as text with the chat template in ServeOptions. Default: the folder's template.
+  // Render a conversation as text with the chat template that ServeOptions names. Default: the folder's
+  // template.
   std::string render_chat(const Json& messages) const;
-  // Throws usage if neither the folder nor the program has the chat template in ServeOptions.
+  // Throws usage if neither the folder nor the program has a chat template with the name in ServeOptions.
   void check_chat_template() const;
 
  private:

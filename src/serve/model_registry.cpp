@@ -9,7 +9,7 @@ namespace regard::serve {
 
 namespace {
 
-// Throw usage if none of the models has the template of --chat-template, although one of them needs it.
+// Throw usage if there are chat models, but the template of --chat-template is not available for any of them.
 void check_chat_template(const ModelRegistry::Hosts& hosts) {
   std::exception_ptr error;
   for (const auto& host : hosts) {

@@ -29,7 +29,8 @@ class ModelRegistry {
 
   Hosts all() const;  // return all models, in the order of the options
   // Return the model of this name or, if `name` is empty, the only model with the ability. Throws HttpError
-  // 404 if there is no such model, and 400 if it lacks the ability or several models have it.
+  // 404 for an unknown name, and 400 if the named model lacks the ability or if `name` is empty and not
+  // exactly one model has the ability.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
   // throws HttpError 404 if there is no such model
   std::shared_ptr<ModelHost> named(std::string_view name) const;

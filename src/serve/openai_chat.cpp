@@ -93,7 +93,8 @@ class ChatCompletion {
   void stream() {
     EventStream events(call_);
     try {
-      // An error before the first piece still sets the status of the response, so do not begin it before.
+      // Begin the response only with the first piece, so that an earlier error can still set the response's
+      // status.
       const auto send_roles = [&] {
         if (events.begun()) return;
         for (std::size_t i = 0; i < before_.size(); ++i)
@@ -114,7 +115,7 @@ class ChatCompletion {
                           finish_reason(results[i].hypothesis)));
       send_usage(events);
     } catch (...) {
-      if (!events.begun()) throw;  // the response has the status of the error
+      if (!events.begun()) throw;  // the caller sends the error with its status
       events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();

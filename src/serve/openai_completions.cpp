@@ -79,7 +79,8 @@ class Completion {
                       "unsupported_parameter", "prompt");
     EventStream events(call_);
     try {
-      // An error before the first piece still sets the status of the response, so do not begin it before.
+      // Begin the response only with the first piece, so that an earlier error can still set the response's
+      // status.
       const auto send_echo = [&] {
         if (!echo_ || events.begun()) return;
         for (std::int64_t i = 0; i < results_; ++i) events.send(chunk(i, echoed_[0], nullptr, nullptr));
@@ -105,15 +106,15 @@ class Completion {
         events.send(json);
       }
     } catch (...) {
-      if (!events.begun()) throw;  // the response has the status of the error
+      if (!events.begun()) throw;  // the caller sends the error with its status
       events.send(error_body(Protocol::openai, caught_http_error()));
     }
     events.finish();
   }
 
  private:
-  // State for the member "text_offset": the ids of all tokens before the next one, and the offset of the next
-  // token in the generated text, in characters.
+  // State for the member "text_offset": the ids of all tokens so far, and the length of the generated text so
+  // far, in characters.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;

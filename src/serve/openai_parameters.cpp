@@ -58,7 +58,7 @@ void read_sampling(const Call& call, const ModelHost& host, infer::SearchOptions
     search.n_best = 1;
     return;
   }
-  if (!search.sample) {  // as in OpenAI's API; the folder's values are for its own sampling
+  if (!search.sample) {  // the folder does not enable sampling: use the defaults of OpenAI's API
     search.temperature = 1.0, search.top_k = 0, search.top_p = 1.0;
     search.min_p = 0.0, search.typical_p = 1.0, search.epsilon = 0.0, search.eta = 0.0;
   }

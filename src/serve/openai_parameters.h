@@ -19,10 +19,10 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
 // Throws HttpError 400 for invalid values.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
-// Return the maximum number of token scores in a response with log-probabilities and `results` results. A
-// token has 1 + search.report_top scores: its own and the scores of its alternatives.
+// Return the maximum number of token scores in a response that has `results` results with log-probabilities.
+// A token has 1 + search.report_top scores: its own and the scores of its alternatives.
 std::int64_t most_scores(const Call& call, const infer::SearchOptions& search, std::int64_t results);
-// Throw HttpError 400 if a response would contain more scores than the limit.
+// Throw HttpError 400 if `scores`, the number of token scores in a response, is above the server's limit.
 void require_few_scores(std::int64_t scores);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);

@@ -60,7 +60,7 @@ Json request_of(const Route& route) {
   return {{"required", true}, {"content", std::move(content)}};
 }
 
-// Return the schema of the response. Call::reply() adds "warnings" to objects.
+// Return the schema of the response. An object has the member "warnings" if the route accepts interventions.
 Json response_schema(const Route& route) {
   Json schema = route.response;
   const bool edits = route.request.is_object() && route.request.contains("properties") &&

@@ -31,7 +31,7 @@ struct ServeOptions {
   WeightMode weights = WeightMode::stored;
   std::filesystem::path detect;                // folder of the model that detects languages; empty means none
   std::map<std::string, Languages> languages;  // by model name; override the languages found in the folders
-  std::string chat_template;                   // chat template; empty means the folder's template
+  std::string chat_template;  // name of the chat template; empty selects the folder's default template
 
   // Limits per model. `rows` is the maximum number of sequences of one client that are decoded together; for
   // all clients together, the maximum is a third larger (share.h).

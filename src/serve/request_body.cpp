@@ -57,7 +57,7 @@ void read_form(Call& call, std::vector<FormPart> parts) {
     if (!utf8::valid(part.value)) throw HttpError(400, "the text is not UTF-8", {}, part.name);
     const auto schema = properties.find(part.name);
     Json value = schema == properties.end() ? Json(part.value) : value_of(*schema, part.value);
-    // If a field is repeated, its values become a list.
+    // Collect the values of a repeated field in a list, if the schema accepts a list.
     if (const auto found = call.body.find(part.name);
         found != call.body.end() && schema != properties.end() && may_be(*schema, "array")) {
       if (!found->is_array()) *found = Json::array({*found});
@@ -81,7 +81,8 @@ void read_json_body(Call& call) {
 // elements of arrays remain.
 void remove_null_members(Json& value) {
   if (value.is_object()) {
-    // Make a new list of members, because erase() and look-ups take time proportional to their number.
+    // Make a new list of members, because erase() and look-ups take time proportional to the number of
+    // members.
     auto& members = static_cast<Json::object_t::Container&>(value.get_ref<Json::object_t&>());
     Json::object_t::Container kept;
     for (auto& [name, member] : members)

@@ -114,7 +114,7 @@ bool has_interventions(const Json& body) {
     const auto found = of.find("interventions");
     return found != of.end() && !found->empty();
   };
-  // in a body of POST /, "interventions" is a member of "parameters"
+  // POST / has "interventions" in its member "parameters"
   const auto parameters = body.find("parameters");
   return given(body) || (parameters != body.end() && parameters->is_object() && given(*parameters));
 }

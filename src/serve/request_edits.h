@@ -72,8 +72,8 @@ RequestEdits* edits_of(Call& call, ModelHost& host);
 // Return the probe that applies the interventions, or null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
 
-// Exclusive use of a model for any request, with or without interventions. Example: a request that allocates
-// much memory.
+// Allows a request that needs much memory to run, with or without interventions. While the object exists, no
+// request with interventions and no other ExclusiveUse can use the model.
 class ExclusiveUse {
  public:
   // Throws the errors of edits_of() and of TurnHolder's constructor.

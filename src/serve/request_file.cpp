@@ -10,8 +10,8 @@
 namespace regard::serve {
 namespace {
 
-// A small IDX file may contain millions of images, each of which takes more memory than its bytes in the
-// file.
+// Only one image is allowed: a small IDX file may contain millions of images, and each takes more memory than
+// its bytes in the file.
 constexpr data::ImageLimits kMostOfImage{
     .bytes = std::uint64_t{1} << 26, .pixels = std::int64_t{1} << 25, .images = 1};
 

@@ -59,7 +59,8 @@ struct Services {
   std::function<bool()> draining;            // returns true if the server is about to stop
 };
 
-// One request that a handler processes. Handlers run on their own threads and may block.
+// One request that a handler processes. Handlers run on their own threads and may block. Handlers of routes
+// with Route::any_time run on the server's thread and must not block.
 struct Call {
   const HttpRequest& request;
   const Route& route;

@@ -223,7 +223,8 @@ const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, 
   client = request.client;
   if (keys_.needed() && !route->open) {
     const std::string_view key = key_of(request);
-    // LibreTranslate's clients send the API key in the body. begin() reads the body and checks the key.
+    // Without a key in the header, a form may contain the key, as LibreTranslate's clients send it. begin()
+    // checks that key.
     client = key.empty() && route->forms ? std::string() : client_of_key(key);
   }
   if (!models_.ready() && !route->any_time) {
@@ -296,7 +297,8 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
 }
 
 void Service::end_if_waiting(const Task& task) {
-  // The next step of the task finds that the client has disconnected, and ends the request.
+  // This runs the task on the calling thread. The task finds that the client has disconnected, and ends the
+  // request.
   threads_->run_if_waiting(&task);
   heavy_->run_if_waiting(&task);
 }
@@ -360,7 +362,8 @@ void Service::count(const Task& task) {
   // A response to HEAD has no body, so a disconnected client may have received it.
   const bool unanswered = exchange.status() == 0 ||
                           (exchange.gone() && exchange.bytes_sent() == 0 && call.request.method != "HEAD");
-  // Before the server closes all connections, a connection without a response was closed by its client.
+  // The status of a request without a response: 503 if the server is closing all connections; otherwise, the
+  // client has disconnected.
   const int status = !unanswered ? exchange.status() : closing_ ? 503 : kDisconnected;
   metrics_.count_request(call.route.path, status, task.watch.seconds());
   log_.write({.client = call.request.client,

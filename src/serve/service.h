@@ -59,7 +59,7 @@ class Service : private HttpHandler {
   void answer_preflight(const HttpRequest& request, HttpExchange& exchange) const;
   void dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
                 const std::shared_ptr<HttpExchange>& exchange, const std::string& client);
-  [[noreturn]] void refuse_busy();  // throw HttpError 429: too many requests
+  [[noreturn]] void refuse_busy();  // throw HttpError 429 (too many requests) and count the refusal
   void begin(const std::shared_ptr<Task>& task);
   // If the task waits for a thread, end it now. Call it only after the client has disconnected.
   void end_if_waiting(const Task& task);

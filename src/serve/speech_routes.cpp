@@ -38,12 +38,13 @@ tasks::TranscribeOptions options_of(const Call& call, const ModelHost& host, boo
   tasks::WhisperOptions& whisper = options.whisper;
   whisper.translates = translates;
   whisper.probe = options.ctc.probe = probe;
-  // The language of a CTC model is fixed. Clients name one by default, so it is ignored.
+  // A CTC model has one fixed language. The request's language is ignored, because many clients always send
+  // one.
   if (host.loaded().model->output() != Output::ctc)
     whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // Temperature 0 selects the default list of temperatures, as in OpenAI's API. The list begins with 0; each
-  // higher temperature is tried only if the text decoded before is improbable or repetitive.
+  // Temperature 0 selects the default list of temperatures, as in OpenAI's API. The list begins with 0. Each
+  // higher temperature is tried only if the previous one gives an improbable or repetitive text.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;

@@ -58,8 +58,8 @@ void check_data(const ModelHost& host, std::string_view data) {
   }
 }
 
-// Throws HttpError 400 if the view does not read a member of the body. A member that is an
-// empty text counts as absent.
+// Throw HttpError 400 if the body has a member that the view does not use, or combines "data" with "text" or
+// "target". A member that is an empty text counts as absent.
 void require_members_of_view(const Call& call, const std::string& view) {
   std::vector<std::string> given;
   for (const auto& member : call.body.items())

@@ -10,7 +10,7 @@
 namespace regard::serve {
 namespace {
 
-// maximum number of preceding tokens that can affect the text of a token
+// number of preceding tokens that are decoded together with a token, because they can affect its text
 constexpr std::size_t kContext = 4;
 
 }  // namespace

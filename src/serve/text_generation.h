@@ -27,14 +27,14 @@ struct GenerationPlan {
 struct GeneratedText {
   std::string text;
   infer::Hypothesis hypothesis;
-  // the choice of each token of the hypothesis; empty unless token_scores is set
+  // the chosen token at each position, with its alternatives; empty unless token_scores is set
   std::vector<infer::TokenChoice> choices;
 };
 
 struct StreamedPiece {
   std::int64_t index = 0;  // index of the result
   std::string text;        // new text; empty while a character or a possible stop string is incomplete
-  // the token with its alternatives; null unless token_scores is set
+  // the token with its alternatives; null if token_scores is not set, or for text that remains at the end
   const infer::TokenChoice* choice = nullptr;
 };
 
@@ -47,8 +47,9 @@ class TextGeneration {
   TextGeneration(const TextGeneration&) = delete;
   TextGeneration& operator=(const TextGeneration&) = delete;
 
-  // Wait for the results. If `piece` is given, it is called for each token of each result; if it returns
-  // false, the generation stops. Throws the errors of Generation.
+  // Wait for the results. If `piece` is given, it is called for each token of each result, and for text that
+  // remains at the end. If it returns false, the generation stops and run() throws HttpError 503. Also throws
+  // the errors of Generation.
   std::vector<GeneratedText> run(const std::function<bool(const StreamedPiece&)>& piece = {});
 
   // the token ids of a decoder-only model's prompt

@@ -86,14 +86,14 @@ std::optional<char32_t> numeric_entity(std::string_view name) {
   return static_cast<char32_t>(value);
 }
 
-// Return the name that begins at `at` in a tag, in lower case.
+// Return the element name that begins at `at`, in lower case.
 std::string element_name(std::string_view page, std::size_t at) {
   const std::size_t end = std::min(page.find_first_of(" \t\r\n\f/>", at), page.size());
   return lower_case(page.substr(at, end - at));
 }
 
-// Return true if the "<" at `at` begins markup. As in the HTML standard, a "<" before any other character, as
-// in "a < b", is text.
+// Return true if the "<" at `at` begins markup: if a letter, "/", "!" or "?" follows it. As in the HTML
+// standard, any other "<" is text, as in "a < b".
 bool begins_markup(const std::string& page, std::size_t at) {
   const char next = at + 1 < page.size() ? page[at + 1] : ' ';
   return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '/' || next == '!' ||

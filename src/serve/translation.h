@@ -22,8 +22,8 @@ struct TranslationRequest {
 // Marian models expect it at the start of the source text.
 std::string language_token(const ModelHost& host, const std::string& target);
 
-// The translations of one text, best first: the best one and the requested alternatives, or fewer if the
-// search finds fewer.
+// The best translation of one text, then the requested alternatives. If the search finds fewer results for a
+// sentence, the last one is repeated.
 using Translations = std::vector<std::string>;
 
 // Translate the texts. The sentences of all texts are decoded together. Throws the errors of TextGeneration.

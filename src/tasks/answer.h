@@ -22,7 +22,7 @@ struct AnswerOptions {
   std::int64_t stride = 0;
   std::int64_t longest = 15;  // maximum tokens of an answer, before whole_words extends it
   std::size_t count = 1;      // maximum number of answers
-  bool may_be_none = false;   // "no answer", with an empty text, is one of the candidates
+  bool may_be_none = false;   // if true, "no answer" (an empty text) is one of the candidates
   float threshold = 0.0f;     // answers with a lower score are dropped, except "no answer"
   bool whole_words = true;    // extend answers to word boundaries
   Probe* probe = nullptr;     // called in every forward pass; it can ablate heads. Not owned; may be null

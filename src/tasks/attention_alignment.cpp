@@ -21,8 +21,8 @@ namespace {
 enum class Step : std::uint8_t { diagonal, row, column };
 
 // Sums the attention weights of the selected heads. The weights of each head are first normalised over the
-// tokens, then smoothed by a median filter over the source positions. task.probe receives all calls and may
-// change values.
+// tokens, then smoothed by a median filter over the source positions. All probe calls are also forwarded to
+// task.probe, which may change values.
 class HeadSum : public ForwardingProbe {
  public:
   HeadSum(const AlignmentHeads& heads, const AlignmentTask& task)

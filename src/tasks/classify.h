@@ -33,8 +33,9 @@ struct LabelScore {
 // Return the names in config.json's id2label. Default: LABEL_0, LABEL_1, …. Throws bad_file unless id2label
 // has one name for each of the ids 0 to count − 1.
 std::vector<std::string> labels_of(const Json& config, std::int64_t count, const std::string& file);
-// Return the kind of scores that "problem_type" specifies. Without it, the kind follows from the number of
-// labels, as in transformers. Throws bad_file for an unknown problem_type.
+// Return the kind of scores that "problem_type" specifies, as in transformers. Default, also for
+// single_label_classification: sigmoid for one label, softmax for several. Throws bad_file for an unknown
+// problem_type.
 Scores scores_of(const Json& config, std::int64_t count, const std::string& file);
 
 // Convert the logits of one input to scores. Input and output may be the same memory. Throws numeric for

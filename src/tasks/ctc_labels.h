@@ -20,10 +20,10 @@ struct CtcLabels {
   bool lower = false;               // convert tokens to lower case (do_lower_case)
 };
 
-// Read the labels of a folder. Default of `language`: "target_lang" in tokenizer_config.json. If a language
-// is given, vocab.json must have one vocabulary per language; otherwise, it is a single vocabulary. Throws io
-// if a file cannot be read, and bad_file with file and key for invalid content, such as an id that is not
-// below `labels`.
+// Read the labels of a folder. `language` selects one of several vocabularies in vocab.json. Default:
+// "target_lang" in tokenizer_config.json; without it, vocab.json is a single vocabulary. Throws io if a file
+// cannot be read, and bad_file with file and key for invalid content, such as an id that is not below
+// `labels`.
 CtcLabels read_ctc_labels(const std::filesystem::path& folder, std::int64_t labels,
                           const std::string& language = {});
 

@@ -31,13 +31,13 @@ struct Score {
 
 constexpr std::int64_t kRoot = 0;
 
-// Identify a prefix by the node of the prefix that is shorter by one label, and its last label.
+// Return the hash key of a prefix: the node of the prefix without its last label, and that label.
 std::uint64_t key_of(std::int64_t parent, std::int32_t label) {
   return static_cast<std::uint64_t>(parent) << 24 ^ static_cast<std::uint64_t>(label);
 }
 
-// Tree of the prefixes that have been in the beam. Prefixes that the beam did not keep have no node, because
-// most prefixes are not kept.
+// Tree of the prefixes that have been in the beam. Candidates outside the beam get no node, because most
+// candidates are never in the beam.
 class PrefixTree {
  public:
   std::int64_t child(std::int64_t parent, std::int32_t label, std::int64_t frame) {
@@ -59,7 +59,7 @@ class PrefixTree {
   std::unordered_map<std::uint64_t, std::int64_t> children_;
 };
 
-// A prefix that the next frame may keep.
+// A prefix that may be in the beam after the current frame.
 struct Candidate {
   std::int64_t parent = -1;  // −1 for the root
   std::int32_t label = 0;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostTokens = 1 << 24;  // largest valid maximum number of tokens of a text
+constexpr std::int64_t kMostTokens = 1 << 24;  // largest valid limit of the tokens of a text
 
 struct ModeName {
   PoolingMode mode;

@@ -31,9 +31,9 @@ class Transcriber {
   Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
               const TranscribeOptions& options);
 
-  // Return language and duration; the segments are passed to the listener. Memory does not depend on the
-  // length of the sound. Throws the errors of data::SoundStream, and numeric if the model's output is not
-  // finite.
+  // Return the duration and, for Whisper, the language; the segments are passed to the listener. Memory does
+  // not depend on the length of the sound. Throws the errors of data::SoundStream, and numeric if the model's
+  // output is not finite.
   Transcript transcribe(const std::filesystem::path& file, const TranscribeListener& listener);
 
  private:

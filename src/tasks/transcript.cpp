@@ -34,7 +34,8 @@ std::string time_text(double seconds, char point, bool short_form) {
 std::string one_line(std::string text, bool subtitles) {
   for (char& c : text)
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-  // Continue one character earlier, because the result may form "-->" with a dash before it.
+  // Search again from one character earlier, because the replacement may form a new "-->" with a preceding
+  // dash.
   for (std::size_t at = 0; subtitles && (at = text.find("-->", at)) != text.npos; at -= at > 0 ? 1 : 0)
     text.replace(at, 3, "->");
   return text;

@@ -1,4 +1,5 @@
-// Transcripts: the text of a sound, divided into segments with times, and the file formats for it.
+// Transcripts: the text of a sound, divided into segments with times. A TranscriptWriter formats them for
+// files.
 #pragma once
 
 #include <cstdint>

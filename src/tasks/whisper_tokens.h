@@ -13,14 +13,15 @@ namespace regard::tasks {
 
 struct WhisperTokens {
   std::int32_t start = -1, end = -1;
-  std::int32_t no_timestamps = -1;  // all higher ids are timestamp tokens: 0.00, 0.02, … seconds
+  // token that disables timestamps; the ids after it are the timestamps 0.00, 0.02, … seconds
+  std::int32_t no_timestamps = -1;
   std::int32_t no_speech = -1;
   // token that precedes the text of previous windows; −1 if the model has no such token
   std::int32_t previous = -1;
   std::int32_t transcribe = -1, translate = -1;  // task tokens; −1 if the model has only one task
   // ids by code ("en"); empty if the model has only one language
   std::map<std::string, std::int32_t> languages;
-  // maximum index of a window's first timestamp (one per 0.02 s); −1 means no limit
+  // maximum of a window's first timestamp, in steps of 0.02 s; −1 means no limit
   std::int64_t latest_first = -1;
 
   std::int32_t first_time() const { return no_timestamps + 1; }

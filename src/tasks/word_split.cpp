@@ -30,11 +30,12 @@ std::string stripped(const std::string& text) {
   return utf8::encode(std::u32string_view(all).substr(begin, end - begin));
 }
 
-// Group the tokens into sequences of complete characters. A character may be divided between tokens.
+// Group the tokens so that the text of each group consists of complete characters. One character may be
+// encoded by several tokens.
 std::vector<TokenWord> characters(const text::Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
   const std::u32string whole = utf8::code_points(tokenizer.decode(tokens));
   std::vector<TokenWord> all;
-  // begin: index of the first token of the sequence; done: number of characters of `whole` that are in `all`
+  // begin: index of the first token of the group; done: number of characters of `whole` that are in `all`
   std::size_t begin = 0, done = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string text = tokenizer.decode(tokens.subspan(begin, i + 1 - begin));

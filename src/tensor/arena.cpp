@@ -59,7 +59,8 @@ void Arena::reset() {
   // Keep up to kMostChunks chunks. Replacing them with one chunk costs time, because the system must zero the
   // memory of the new chunk.
   if (chunks_.size() > kMostChunks) {
-    // Size of the new chunk: the maximum memory used so far, plus 1/16 for different shapes in the next step.
+    // Size of the new chunk: the maximum memory used since the last reset(), plus 1/16 for different shapes
+    // in the next step.
     std::size_t total = most_used_ + most_used_ / 16;
     total = (total + kPage - 1) / kPage * kPage;
     chunks_.clear();

@@ -50,7 +50,7 @@ Tensor owning(const Shape& shape, DType dtype, bool zeroed) {
   return Tensor::view(data, shape, dtype, std::move(memory));
 }
 
-// Return the product of the sizes, or 0 on overflow, which happens only if one of the sizes is 0.
+// Return the product of the sizes. It can overflow only if one of the sizes is 0; the product is then 0.
 std::int64_t product(std::span<const std::int64_t> sizes) noexcept {
   std::int64_t product = 1;
   for (const std::int64_t size : sizes)

@@ -44,9 +44,8 @@ class AddedTokens {
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // Return the text that stands for an added token in vocabulary lists and decoded text: the normalised
-  // content if AddedToken::normalized is true, otherwise the content. Return null if `id` is not an added
-  // token.
+  // Return the spelling of an added token in vocabulary lists and decoded text: the normalised content if
+  // AddedToken::normalized is true, otherwise the content. Return null if `id` is not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 

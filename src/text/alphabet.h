@@ -16,8 +16,9 @@ struct AlphabetLimits {
   std::string always;     // characters that are kept regardless of the text
 };
 
-// Return the characters, sorted by code point. Of characters with equal frequency, a limit excludes those
-// with larger code points. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in `always`.
+// Return the characters, sorted by code point. If a limit applies, characters of equal frequency are
+// preferred in the order of code points. Throws usage for a coverage outside (0, 1] and for invalid UTF-8 in
+// `always`.
 std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const AlphabetLimits& limits);
 
 std::string text_of(char32_t c);

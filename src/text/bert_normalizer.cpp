@@ -38,7 +38,8 @@ class BertNormalizer final : public Normalizer {
         lowercase_(optional_value<bool>(json, "lowercase", file).value_or(true)),
         strip_accents_(optional_value<bool>(json, "strip_accents", file).value_or(lowercase_)) {}
 
-  // Fast path: rewrite one code point at a time. If a result depends on neighbours, use the general path.
+  // Fast path: rewrite one code point at a time. Use the general path if the result of a code point depends
+  // on adjacent ones.
   bool rewrite(std::string_view text, std::string& out) const override {
     out.clear();
     bool first_gone = false;

@@ -24,7 +24,8 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
   joined_ids_.reserve(merges.size());
   in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
-  // Trainers number merged tokens in the order of merges, so ids are usually consecutive.
+  // Id of the previous merge's token. Trainers number merged tokens in the order of merges, so the next id is
+  // usually one larger.
   std::int32_t joined_id = -2;
   constexpr std::size_t kTogether = 32;
   std::array<std::string_view, 2 * kTogether> sides;

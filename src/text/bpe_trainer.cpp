@@ -190,8 +190,8 @@ std::int32_t BpeTrainer::joined(const Candidate& pair, const std::string& prefix
   std::string_view tail = tokens_[right];
   if (!prefix.empty() && tail.starts_with(prefix)) tail.remove_prefix(prefix.size());
   const std::string text = tokens_[left] + std::string(tail);
-  // Several pairs can spell the same token, so a merged pair can occur again. Its count then continues from
-  // the old value and it may be merged again, as in the reference implementation.
+  // Several pairs can spell the same token, so a pair that was already merged can occur again. Its count then
+  // continues from the old value, and the pair may be merged again, as in the reference implementation.
   const auto known = ids_.find(text);
   if (known != ids_.end()) return opaque_[static_cast<std::size_t>(known->second)] ? -1 : known->second;
   const std::size_t length = lengths_[left] + lengths_[right];

@@ -13,8 +13,8 @@ namespace regard::text {
 class CharsMap {
  public:
   CharsMap() = default;
-  // Throws bad_file with `file` if the size of the trie is invalid. Other invalid offsets are not reported: a
-  // search stops when it reaches one.
+  // Throws bad_file with `file` if the size of the trie is invalid. Invalid offsets in the trie are not
+  // reported: a search stops at such an offset.
   CharsMap(std::string_view blob, const std::string& file);
   bool empty() const noexcept { return units_.empty(); }
 

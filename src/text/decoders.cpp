@@ -12,7 +12,7 @@ namespace regard::text {
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) {  // occurs before each character and at the end
+  if (from.empty()) {  // an empty `from` occurs before each character and at the end
     std::string result(to);
     for (std::size_t i = 0, size = 0; i < text.size(); i += size) {
       size = static_cast<std::size_t>(utf8::decode(text, i).size);

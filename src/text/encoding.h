@@ -18,14 +18,15 @@ struct Encoding {
   // Each vector except `overflowing` has one entry per token.
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
-  // offsets in code points of the original text; (0, 0) for added special tokens
+  // offsets in code points of the original text; (0, 0) for tokens from the post-processor and for padding
   std::vector<Offsets> offsets;
   std::vector<Offsets> byte_offsets;  // offsets in bytes of the original text
   std::vector<std::int32_t> type_ids;
   // for each token, 1 if it was added by the post-processor or as padding
   std::vector<std::uint8_t> special_mask;
   std::vector<std::uint8_t> attention_mask;  // for each position, 1 for a token and 0 for padding
-  // For each token, the index of its word from the pre-tokenizer; −1 for added special tokens.
+  // For each token, the index of its word from the pre-tokenizer; −1 for tokens from the post-processor and
+  // for padding.
   std::vector<std::int32_t> words;
   // the tokens that truncation removed, in parts that overlap by `stride` tokens
   std::vector<Encoding> overflowing;

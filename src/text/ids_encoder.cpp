@@ -24,7 +24,7 @@ std::size_t own_place() noexcept {
   return mine;
 }
 
-// Free the buffers that only an unusually large text needs, except those of ids.
+// Free the buffers that a large text has enlarged beyond kKept elements, except those of ids.
 void free_large(IdsEncoder::Workspace& work) noexcept {
   if (work.normalized.capacity() > kKept) std::string().swap(work.normalized);
   if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
@@ -145,8 +145,8 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// Split only before spaces that scan_spaces() finds. These splits are safe for every scanner, and for every
-// normalizer unless its locality() is `none`.
+// Split only before spaces that scan_spaces() finds. Such a split is safe for every scanner and for every
+// normalizer whose locality() is not `none`.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;
@@ -290,8 +290,9 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// Segment the part as if the sum of the preceding scores were 0, and cache the result. The first
-// element of work.items is the largest sum for which the segmentation is valid; the items follow.
+// Segment the part as if the sum of the preceding scores were 0, and cache the result. The first element of
+// work.items contains the bits of a float: the segmentation is valid for sums whose absolute value is below
+// it. The items follow.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();

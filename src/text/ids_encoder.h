@@ -36,7 +36,7 @@ class IdsEncoder {
   static std::size_t usual_most_idle() noexcept;
   std::size_t idle() const noexcept;  // number of workspaces that no thread uses
 
-  // Per-thread state, kept between calls so that the caches stay filled.
+  // State of one encoding thread, kept between calls so that the caches stay filled.
   struct Workspace {
     WordCache chunks;  // maps parts of the original text, as split by the scanner, to ids or items
     // maps words, as split by the pre-tokenizer, to ids; used for text that is not in `chunks`

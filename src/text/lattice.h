@@ -37,8 +37,8 @@ class Lattice {
     settle(size, take);
   }
 
-  // Return the best segmentation found so far that ends at `end`. The caller replaces it if a better one
-  // exists.
+  // Return the best segmentation found so far that ends at `end`. The caller overwrites it if it finds a
+  // better one.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);

@@ -55,7 +55,7 @@ struct Candidate {
   std::int32_t id;
   std::uint32_t right;  // index of the right symbol when the candidate was created
   std::uint32_t end;    // end of the right symbol when the candidate was created
-  // std::priority_queue keeps the largest on top.
+  // reversed, because std::priority_queue keeps the largest element on top
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
   }

@@ -35,8 +35,9 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override { text.strip(left_, right_); }
-  // Stripping on the left would remove the space at the start of every part except the first. Parts never end
-  // with white space, so stripping on the right is valid for each part.
+  // A text cannot be split if spaces are stripped on the left: every part except the first starts with a
+  // space that must be kept. Parts never end with white space, so stripping on the right is valid for each
+  // part.
   Locality locality() const override { return left_ ? Locality::none : Locality::at_spaces; }
 
  private:

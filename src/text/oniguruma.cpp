@@ -33,7 +33,7 @@ CodePointer compiled(const std::string& expression) {
                                    PCRE2_UTF, &error, &place, nullptr));
 }
 
-// Code points of one category.
+// A range of code points of the same category.
 struct Newer {
   char32_t first = 0, last = 0;
   unicode::Category category = unicode::Category::unassigned;
@@ -97,8 +97,8 @@ std::string word_members() {
   return std::string(kWordClass) + newer_members({"L", "M", "Nd", "Nl", "Pc"});
 }
 
-// Return the members of \p{PROPERTY}. The name of a script means the characters of this script; in PCRE2,
-// it also means characters that are used with the script.
+// Return the members of \p{PROPERTY}. In Oniguruma, the name of a script means the characters of this script.
+// In PCRE2, it also means characters that are used with the script.
 std::string property_members(std::string_view property) {
   const std::string script = fmt::format("\\p{{sc:{}}}", property);
   if (property.size() > 2 && compiled(script)) return script;
@@ -180,7 +180,8 @@ std::string pattern_of(const Operand& operand) {
   return all.empty() ? "(?!)" : "(?:" + all + ")";
 }
 
-// Return a pattern that matches one character of the intersection of the operands, or one outside it.
+// Return a pattern that matches one character that all operands contain or, if `negated` is true, any other
+// character.
 std::string intersection(const std::vector<Operand>& operands, bool negated) {
   const Operand& last = operands.back();
   if (operands.size() == 1 && last.patterns.empty())
@@ -314,8 +315,8 @@ class Translator {
     place_ = end;
   }
 
-  // Copy the quantifier {n,m}. In Oniguruma, {,m} means {0,m}. A + after the braces, or a ? after {n}, is a
-  // second quantifier there; it does not make the first one possessive or lazy.
+  // Copy the quantifier {n,m}. In Oniguruma, {,m} means {0,m}, and a + after the braces or a ? after {n} is a
+  // second quantifier. It does not make the first quantifier possessive or lazy.
   void interval() {
     const std::string_view rest = text_.substr(place_);
     const std::size_t close = std::min(rest.find('}'), rest.size());

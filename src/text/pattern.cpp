@@ -46,7 +46,7 @@ class ScannerPattern final : public Pattern {
 }  // namespace
 
 std::unique_ptr<Pattern> literal_pattern(std::string text) {
-  if (text.empty()) return pcre2_pattern("", "");  // matches before and after each character
+  if (text.empty()) return pcre2_pattern("", "");  // an empty text matches before and after each character
   return std::make_unique<LiteralPattern>(std::move(text));
 }
 

@@ -32,7 +32,7 @@ class Pcre2Pattern final : public Pattern {
       if (translated == expression) wrong.remedy("Correct the pattern near byte " + std::to_string(place));
       throw wrong;
     }
-    // An error is ignored, because matching without JIT is only slower.
+    // Errors are ignored: without JIT, matching is only slower.
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
   }
 

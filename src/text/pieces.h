@@ -14,8 +14,8 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // range of the piece in bytes of the buffer
-  // byte offset of the piece in the input; if offsets are not tracked, any nonzero number for a nonzero
-  // offset
+  // byte offset of the piece in the input; if offsets are not tracked, 0 at the start of the input and
+  // nonzero elsewhere
   std::uint32_t origin = 0;
   std::int32_t token = -1;  // id of an added token; −1 for text
 };

@@ -75,8 +75,8 @@ Encoding single(const SpecialToken& token, std::int32_t type) {
   return encoding;
 }
 
-// Add the special tokens `before` (may be null) and `after` to the encoding and to its overflowing parts.
-// As in the reference implementation, the mask no longer marks special tokens that were added before.
+// Add the special tokens `before` (may be null) and `after` to the encoding and to its overflowing parts. As
+// in the reference implementation, special tokens of an earlier step are no longer marked in special_mask.
 void wrap(Encoding& encoding, const SpecialToken* before, const SpecialToken& after, std::int32_t type) {
   for_each_part(encoding, [&](Encoding& part) {
     Encoding whole;
@@ -183,7 +183,7 @@ class TemplateProcessing final : public PostProcessor {
           for (const SpecialToken& token : *step.special) result.push_back(single(token, step.type));
         continue;
       }
-      if (step.text >= parts.size())  // a template before this one in a Sequence has no text
+      if (step.text >= parts.size())  // an earlier template of a Sequence omitted this text
         throw file_error(file_, "a template refers to a text that the template before it leaves out")
             .remedy("List the texts in every template of the post-processor");
       Encoding part = parts[step.text];

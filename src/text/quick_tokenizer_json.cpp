@@ -116,7 +116,7 @@ class TapeModelSource final : public ModelSource {
   }
   const std::string& file() const override { return file_; }
 
-  // Return true if keys of the vocabulary were repeated, so that there are fewer tokens than keys.
+  // Return true if the vocabulary has repeated keys; `tokens` is the number of distinct tokens.
   bool had_repeated_keys(std::size_t tokens) const { return keys_ && *keys_ != tokens; }
 
  private:

@@ -82,8 +82,8 @@ void SentencePieceModel::set_scores() {
   }
 }
 
-// Scores of normal pieces are usually negative, so the search selects user-defined pieces, and the longest of
-// them. The formula is that of sentencepiece 0.2.3.
+// The score increases with the length, and scores of normal pieces are usually negative. The search therefore
+// prefers the longest user-defined piece. The formula is that of sentencepiece 0.2.3.
 float SentencePieceModel::user_defined_score(std::size_t length) {
   return static_cast<float>(0.1 * static_cast<double>(length - 1));
 }

@@ -29,7 +29,7 @@ struct SentencePieceModel::Arrival {
 };
 
 // Return the size in bytes of the longest user-defined piece at the start of `text`, or the size of one code
-// point if there is none. For a user-defined piece, set `frozen` to true, because such a piece is never
+// point if there is none. `frozen` is set to true for a user-defined piece, because such a piece is never
 // merged with others.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;

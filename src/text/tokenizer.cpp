@@ -18,8 +18,8 @@
 namespace regard::text {
 namespace {
 
-// Converts byte offsets to code-point offsets; an ill-formed sequence counts as one code point. Increasing
-// offsets are converted fastest.
+// Converts byte offsets to code-point offsets; an ill-formed sequence counts as one code point. Convert
+// offsets in increasing order: a smaller offset restarts the count at the start of the text.
 class CodePointCounter {
  public:
   explicit CodePointCounter(std::string_view text) : text_(text) {}

@@ -78,9 +78,9 @@ class Tokenizer {
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
   // Split a long text into views that several threads can encode. The concatenated ids of the views, without
-  // special tokens, are the ids of the text.
-  // Each view except the last has about `bytes` bytes or more. There is only one view if the pipeline has no
-  // safe split points (a prefix, an unknown pattern, or pieces that contain spaces).
+  // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more. There
+  // is only one view if no safe split point is known, for example if the text contains added tokens or if
+  // pieces can contain spaces.
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
 
@@ -112,7 +112,7 @@ class Tokenizer {
   // Return the number of tokens. It is less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
 
-  // Return the tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
+  // Return the tokenizer.json without "model": components, added tokens, truncation and padding.
   const Json& description() const noexcept;
   const char* model_type() const noexcept;
   const std::optional<Truncation>& truncation() const noexcept;

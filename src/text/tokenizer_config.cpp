@@ -95,8 +95,8 @@ TokenRoles spelled_roles(const Tokenizer& tokenizer) {
 Json fast_tokenizer_config(const Tokenizer& tokenizer, const TokenizerUse& use, const TokenRoles& roles) {
   Json names{"input_ids", "attention_mask"};
   if (use.token_types) names.insert(names.begin() + 1, "token_type_ids");
-  // Name a class. Without it, transformers selects a class by the model type, and some of those classes
-  // replace the normalizer.
+  // Name the tokenizer class. Otherwise, transformers selects a class by the model type, and some of these
+  // classes replace the normalizer.
   Json json{{"tokenizer_class", "PreTrainedTokenizerFast"}};
   if (use.max_length > 0) json["model_max_length"] = use.max_length;
   json["model_input_names"] = std::move(names);

@@ -208,8 +208,7 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
     return Json{
         {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", trim}, {"use_regex", true}};
   };
-  // RoBERTa's vocabulary contains BERT's special tokens under other names; GPT-2's contains only one special
-  // token.
+  // RoBERTa's vocabulary contains <s> and </s>; GPT-2's does not.
   const auto start = vocabulary.find("<s>"), end = vocabulary.find("</s>");
   // offsets include the leading space, as in GPT-2's tokenizer in transformers
   Json processor = byte_level(false);

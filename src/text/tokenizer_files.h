@@ -15,8 +15,8 @@ namespace regard::text {
 
 struct TokenizerFile {
   std::string name;              // name of the file for error messages
-  Json pipeline;                 // the tokenizer.json without "model"
-  std::unique_ptr<Model> model;  // if null, `pipeline` is a complete tokenizer.json
+  Json pipeline;                 // the tokenizer.json, without "model" unless `model` is null
+  std::unique_ptr<Model> model;  // null if `pipeline` contains the model
 };
 
 // Parse the text of a tokenizer.json; `file` is for error messages.

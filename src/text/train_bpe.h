@@ -37,9 +37,10 @@ struct BpeTrainingOptions {
   WordRule words = WordRule::words;
   bool normalize = true;    // normalise to NFC
   bool lower_case = false;  // convert to lower case, so that decode() returns lower case
-  // insert a space before a text, so that its first word is encoded like any other
+  // insert a space before a text, so that its first word is encoded like a word after a space
   bool prefix_space = false;
-  bool end_token = false;  // encode() with add_special appends </s>, which translation models require
+  // if true, encode() with add_special appends </s>, which translation models require
+  bool end_token = false;
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::function<void(std::size_t tokens)> progress;  // called with the number of tokens so far; may be empty
 };

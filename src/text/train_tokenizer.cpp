@@ -16,8 +16,8 @@
 namespace regard::text {
 namespace {
 
-// Return the requested word rule or, if none is requested, the first of `fitting`: the valid rules for the
-// tokenizer type. Throws usage if the requested rule is not valid.
+// Return the requested word rule. Default: the first of `fitting`, the word rules that are valid for the
+// tokenizer type. Throws usage if the requested rule is not one of them.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

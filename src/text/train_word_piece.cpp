@@ -12,8 +12,8 @@
 namespace regard::text {
 namespace {
 
-// Add the letters as tokens: first with their spelling at the start of a word, then with their spelling
-// inside words. Then add the words as lists of these tokens.
+// Add the letters as tokens: all letters with their spelling at the start of a word, then the letters that
+// occur inside words with their spelling there. Then add the words as lists of these tokens.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
   // ids of each letter: at the start of a word, and inside words

@@ -44,8 +44,8 @@ Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int
     fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
 }
 
-// Call reach(end, score, id) for every piece that starts at `begin`. Return the position of the next
-// character.
+// Call reach(end, score, id) for every piece that starts at `begin`, and for the unknown token if the
+// character at `begin` is not a piece itself. Return the position of the next character.
 template <class Reach>
 std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const {
   const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80

@@ -54,7 +54,7 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   const auto weight = [](const Substring& s) { return std::uint64_t{s.count} * s.length; };
   std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
     if (weight(a) != weight(b)) return weight(a) > weight(b);
-    // among equal scores, the substring that is later in byte order comes first
+    // among substrings of equal weight, the one that is later in byte order comes first
     return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;
   });
   for (const Substring& s : found) {
@@ -118,8 +118,8 @@ std::vector<double> UnigramTrainer::expect() {
   return expected;
 }
 
-// Compute new scores from expected counts by the sparse variational update (Liang et al. 2007). Pieces with
-// a very small expected count are dropped.
+// Compute new scores from expected counts by the sparse variational update (Liang et al. 2007). A piece with
+// an expected count below kLeast gets the score minus infinity, so that it is removed.
 void UnigramTrainer::maximise(const std::vector<double>& expected) {
   constexpr double kLeast = 0.5;
   double sum = 0;

@@ -104,8 +104,8 @@ class Vocabulary {
   }
   void grow(std::size_t slots);
   void add(std::string_view token, std::int32_t id, std::uint32_t hash);
-  // Return false only if no token has this hash. Most look-ups are for missing tokens, and this test avoids
-  // most of these look-ups in slots_.
+  // Return false only if no token has this hash. Most look-ups are for missing tokens, and this test ends
+  // most of them before they read slots_.
   bool may_hold(std::uint32_t hash) const noexcept {
     const std::uint32_t bit = hash >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;

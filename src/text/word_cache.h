@@ -163,7 +163,7 @@ class WordCache {
   };
   std::size_t most_sets_;
   std::unique_ptr<Slot[], Free> slots_;  // slots for short words; each set consists of two slots
-  std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
+  std::uint64_t last_set_ = 0;           // index of the last set; the number of sets is a power of two
   std::size_t kept_ = 0;                 // number of short words added so far, including evicted ones
   std::unique_ptr<LongSlot[], Free> long_slots_;
   // The end of the store is padded, because reads in blocks may extend beyond the used part.

@@ -18,7 +18,7 @@ namespace regard::text {
 // A function that stores the next line and returns true, or returns false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-// Number of lines skipped because they are not UTF-8.
+// Lines that were skipped because they are not UTF-8.
 struct SkippedLines {
   std::int64_t count = 0;
   std::string file;  // file of the first skipped line

@@ -25,7 +25,8 @@ WordPiece::WordPiece(Vocabulary vocabulary, Options options)
   continuing_ = ByteTrie(continuing);
 }
 
-// A token that ends inside a code point is invalid UTF-8 and cannot match, because words are valid UTF-8.
+// Append the longest token at each position; return false if no token matches. A match never ends inside a
+// code point, because such a token is invalid UTF-8, but words are valid UTF-8.
 bool WordPiece::cut(std::string_view word, std::vector<Token>& tokens) const {
   for (std::size_t begin = 0; begin < word.size();) {
     const auto [size, id] = (begin == 0 ? first_ : continuing_).longest(word.substr(begin));

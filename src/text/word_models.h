@@ -1,5 +1,5 @@
 // Two models: WordPiece, which matches the longest token from the left (Schuster and Nakajima 2012, as in
-// BERT), and WordLevel.
+// BERT), and WordLevel, which maps each word to one token.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ auto ExpressionParser::literal(Value value) const -> Node {
   return node;
 }
 
-// Return true after the last comma of a list such as (1,).
+// Return true if a list with a final comma, such as (1,), ends here.
 bool ExpressionParser::ends_list() const {
   return now().kind == TokenKind::output_end || now().kind == TokenKind::block_end || is_sign(")");
 }

@@ -26,7 +26,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
 }
 
 // Return the value at a path such as "a.b" in `attribute="a.b"`: member b of member a of the item. A number
-// is the index of an item of a list.
+// in the path is the index of a list item.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -94,7 +94,7 @@ Value join_filter(const Value& subject, const Arguments& arguments) {
   return text;
 }
 
-// Return the value that filters compare: text in lower case, unless `exact` is true.
+// Return the value by which filters compare an item: a text in lower case, unless `exact` is true.
 Value compared(const Value& value, bool exact) {
   return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
 }
@@ -247,7 +247,7 @@ Value length_filter(const Value& subject, const Arguments&) {
 }
 
 Value json_filter(const Value& subject, const Arguments& arguments) {
-  // The order of transformers' filter: ensure_ascii, indent, separators, sort_keys.
+  // The arguments have the order of transformers' filter tojson: ensure_ascii, indent, separators, sort_keys.
   const Value* indent = arguments.find(1, "indent");
   const Value* separators = arguments.find(2, "separators");
   const char* const unsupported = flag_argument(arguments, 0, "ensure_ascii")    ? "ensure_ascii"

@@ -157,14 +157,15 @@ std::int64_t occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The methods of strings. The number is the maximum number of arguments.
+// The methods of strings, each with its maximum number of arguments.
 constexpr std::array<std::pair<std::string_view, std::size_t>, 20> kTextMethods{
     {{"strip", 1},   {"lstrip", 1},     {"rstrip", 1},       {"upper", 0},        {"lower", 0},
      {"title", 0},   {"capitalize", 0}, {"split", 2},        {"rsplit", 2},       {"splitlines", 1},
      {"replace", 3}, {"startswith", 3}, {"endswith", 3},     {"find", 3},         {"rfind", 3},
      {"count", 3},   {"join", 1},       {"removeprefix", 1}, {"removesuffix", 1}, {"isdigit", 0}}};
 
-// Apply a method that searches to the part of the text that its arguments `start` and `end` select.
+// Apply a search method, such as find(), only to the part of the text that the arguments `start` and `end`
+// select.
 Value search_in_part(const Value& subject, const std::string& name, const Arguments& arguments) {
   const auto& given = arguments.positional;
   const Value part = slice_of(subject, given[1], given.size() > 2 ? given[2] : Value(), Value());

@@ -180,7 +180,8 @@ class Renderer {
                       (message != nullptr ? message->shown() : "raise_exception() without a reason"));
   }
 
-  // Return the members of dict() or namespace(): those of a mapping, and the named arguments.
+  // Return the members that dict() or namespace() creates: those of its mapping argument, if given, and the
+  // named arguments.
   static Dict members_of(const Arguments& arguments) {
     const List& given = arguments.positional;
     if (given.size() > 1 || (given.size() == 1 && given[0].dict() == nullptr))

@@ -18,7 +18,8 @@ const Value& other(const Arguments& arguments) {
   return arguments.positional[0];
 }
 
-// Return true if the text has a letter with case, and all its letters are in the case of `method`.
+// Return true if the text contains a letter with case, and if `method` ("lower" or "upper") does not change
+// it.
 bool one_case(const Value& value, const char* method) {
   const std::u32string letters = utf8::code_points(value.shown());
   return std::any_of(letters.begin(), letters.end(),
@@ -29,7 +30,8 @@ bool one_case(const Value& value, const char* method) {
          call_method(Value(value.shown()), method, {}) == Value(value.shown());
 }
 
-// Return true if Python's `is` holds: one list or mapping, or equal values of one type.
+// Return true if Python's `a is b` would be true: both are the same list or mapping, or equal values of the
+// same type.
 bool same(const Value& a, const Value& b) {
   return a.list() == b.list() && a.dict() == b.dict() && a.integral() == b.integral() &&
          (a.as<bool>() == nullptr) == (b.as<bool>() == nullptr) && a == b;

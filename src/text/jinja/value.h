@@ -79,7 +79,8 @@ class Value {
   std::string type() const;      // name of the type in messages
   // Return the member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
-  // Return the values that a loop iterates over: items, keys or characters. Throws bad_file for other types.
+  // Return the values that a loop iterates over: items, keys or characters; none for an undefined value.
+  // Throws bad_file for other types.
   List items() const;
 
   bool operator==(const Value& other) const;
