@@ -28,7 +28,7 @@ struct CorpusRules {
   bool folders = false;                // true if data.train and data.valid may name folders
 };
 
-// Return the treatment that a key such as data.malformed names: "skip" or "refuse".
+// Convert the value of a key such as data.malformed, which is "skip" or "refuse".
 data::Faulty faulty(const std::string& value);
 
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.

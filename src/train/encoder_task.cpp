@@ -14,8 +14,7 @@
 namespace regard::train {
 namespace {
 
-// Return the prefix of a family's class names in transformers, such as "Bert"; "" for a family that these
-// tasks do not support.
+// Return the prefix of a family's class names in transformers, such as "Bert"; "" for an unsupported family.
 std::string class_prefix(const std::string& family) {
   constexpr std::pair<const char*, const char*> kPrefixes[] = {{"audio-spectrogram-transformer", "AST"},
                                                                {"bert", "Bert"},
@@ -31,8 +30,8 @@ std::string class_prefix(const std::string& family) {
   return sequence_class(family);
 }
 
-// Return the name of a family's class in transformers, such as "BertForMaskedLM"; "" for a family that these
-// tasks do not support.
+// Return the name of a family's class in transformers, such as "BertForMaskedLM"; "" for an unsupported
+// family.
 std::string class_name(const std::string& family, const std::string& suffix) {
   if (family == "wav2vec2" && suffix == "ForAudioClassification") return "Wav2Vec2ForSequenceClassification";
   const std::string prefix = class_prefix(family);

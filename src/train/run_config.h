@@ -183,8 +183,8 @@ std::vector<Field> run_fields(RunConfig& config);
 // bad_file if a variable has neither a value nor a default. For a key without effect, throws bad_file if the
 // key is in the file, and usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set `config`
-// to the behaviour of that version.
+// Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set the value
+// in `config` that gives the behaviour of that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
 // The same as read_run(), for the text of a run file; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,

@@ -32,7 +32,8 @@ struct Question {
 };
 
 // Return the search for the neighbours of a word, or for the missing word of the analogy a : b = c : ?. The
-// given words are excluded from the results. Throws usage that names a word without a vector.
+// given words are excluded from the results. Throws usage if a word has no vector; the message names the
+// word.
 Question neighbours_of(const WordVectors& vectors, const std::string& word);
 Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
                     const std::string& c);

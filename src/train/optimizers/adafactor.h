@@ -8,8 +8,8 @@
 
 namespace regard::train {
 
-// Base class of both variants. They compute u = g · 1/√(estimate of g²) and w −= rate · u, and limit the root
-// mean square of u.
+// Base class of Adafactor and AdafactorTorch. Both compute u = g · 1/√(estimate of g²), limit the root mean
+// square of u, and update the weight: w −= rate · u.
 class FactoredOptimizer : public Optimizer {
  protected:
   // View of a weight as a sequence of matrices [rows, columns]. A vector is a matrix with one row.

@@ -56,7 +56,7 @@ class PairTokenizer {
     for (std::size_t i = 0; i < source.size(); ++i) {
       end_with(source[i], source_end_);
       end_with(target[i], target_end_);
-      // Without an unknown token and an end token, a text may have no tokens.
+      // A text may have no tokens if the vocabulary has neither an unknown token nor an end token.
       if (source[i].empty() || target[i].empty()) {
         ++without_tokens_;
         continue;
