@@ -125,7 +125,8 @@ TEST_F(HfFolder, AT5FolderKnowsItsTasks) {
   EXPECT_NE(wrong.err.find("one of translation_en_to_de, summarization"), std::string::npos) << wrong.err;
 }
 
-// Without generation_config.json, the settings in config.json also apply if a task or --set changes others.
+// Without generation_config.json, the settings in config.json apply even if a task or --set changes other
+// settings.
 TEST_F(HfFolder, SettingsInTheConfigApplyWithATask) {
   copy_model("t5", "t5");
   testing::write_text_model(root() / "letters", "gpt", 200);
