@@ -43,8 +43,8 @@ class CtcCharacters : public SpeechText {
   explicit CtcCharacters(const formats::ModelFolder& folder, const std::string& language = {});
 
   std::int32_t blank() const { return blank_; }
-  // Return the text of the most probable label of each frame, with repetitions merged. `logits` is [frames,
-  // labels].
+  // Return the text of the most probable label of each frame, without repetitions and blanks (CTC best path).
+  // `logits` is [frames, labels].
   std::string best_path(const Tensor& logits) const;
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(tokens_.size()); }

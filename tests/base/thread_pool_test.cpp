@@ -74,7 +74,7 @@ class Competitors {
   std::vector<std::thread> threads_;
 };
 
-// Measure `loops` parallel loops of `tasks` tasks of a few microseconds each, in seconds.
+// Return the time in seconds of `loops` parallel loops, each with `tasks` tasks of a few microseconds.
 double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   const Stopwatch watch;
   std::atomic<std::uint64_t> sum = 0;

@@ -1,5 +1,5 @@
-// How every command that reads lines handles a truncated compressed input, and a line that is too long (64
-// MiB).
+// How every command that reads lines handles a truncated compressed input, and a line above the limit of 64
+// MiB.
 #include <gtest/gtest.h>
 
 #include "support/compress.h"

@@ -34,7 +34,7 @@ class HfFolder : public ::testing::Test {
     for (const char* file : {"config.json", "generation_config.json", "model.safetensors"})
       fs::copy_file(testing::golden("hf-tiny/" + name) / file, root() / to / file);
   }
-  // Build the model folder of tests/data/marian-text/translate.py.
+  // Build the same model folder as tests/data/marian-text/translate.py.
   void make_marian() {
     copy_model("marian", "marian");
     const std::string bytes = read_file(testing::golden("sentencepiece") / "sp-bpe-identity" / "sp.model");
@@ -147,7 +147,7 @@ TEST_F(HfFolder, SettingsInTheConfigApplyWithATask) {
   }
 }
 
-// Multilingual BART: the first generated token is the one that generation_config.json forces.
+// forced_bos_token_id determines the first generated token, as in multilingual BART.
 TEST_F(HfFolder, AForcedFirstTokenIsWrittenFirst) {
   copy_model("bart", "bart");
   testing::write_text_model(root() / "letters", "gpt", 200);

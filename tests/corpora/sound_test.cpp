@@ -48,7 +48,7 @@ TEST_F(Sound, EveryEncodingOfWav) {
                      .text()),
             half);
   EXPECT_EQ(read(WavFile{.tag = 0xFFFE, .data = little(0x4000, 2) + little(0xE000, 2)}.text()), half);
-  // The smallest and the largest values of G.711.
+  // Small and large values of G.711: A-law (tag 6) and µ-law (tag 7).
   EXPECT_EQ(read(WavFile{.tag = 6, .bits = 8, .data = "\xD5\x55\xAA\x2A"}.text()),
             (std::vector<float>{8 / 32768.0f, -8 / 32768.0f, 32256 / 32768.0f, -32256 / 32768.0f}));
   EXPECT_EQ(read(WavFile{.tag = 7, .bits = 8, .data = "\xFF\xFE\x80\x01"}.text()),

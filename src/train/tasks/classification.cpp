@@ -81,7 +81,7 @@ class Classification : public EncoderTask {
   struct Predictions {
     std::vector<std::int32_t> labels;  // id of the predicted label of each row, for single_label
     std::vector<float> values;         // label probabilities (multi_label) or numbers (regression)
-    std::vector<float> probabilities;  // probability of each of the predicted labels
+    std::vector<float> probabilities;  // probability of the predicted label of each row, for single_label
     double loss = 0, weight = 0;
   };
 

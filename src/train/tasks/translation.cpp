@@ -26,8 +26,8 @@ constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 // Indices of the token stores in the encoded corpora.
 enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValidTarget, kPairStores };
 
-// Tokenizes pairs of texts into two token stores. Pairs longer than max_length tokens, and pairs with a text
-// without tokens, are counted and dropped.
+// Tokenizes pairs of texts into two token stores. Pairs with a text of more than max_length tokens, or with a
+// text without tokens, are counted and dropped.
 class PairTokenizer {
  public:
   // Destination of the pairs: the sources go to the store `source_store`, the targets to the next store. With
