@@ -18,8 +18,8 @@ namespace regard::train {
 
 class EncodedCorpora {
  public:
-  // Open the cache for this run's data, if there is one; a damaged cache is removed and reported in notes().
-  // `stores` is the number of token stores that the task fills.
+  // Open the cache for this run's data, if there is one. A damaged cache is reported in notes(), and removed
+  // unless data.cache is kReadCache. `stores` is the number of token stores that the task fills.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
   // Return true if a cache was opened. If false, the caller must read and encode the corpora, add() all of

@@ -12,7 +12,8 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  double target_tokens_per_second = 0;  // mean since the last report
+  // tokens (Batch::tokens()) per second; mean since the last logged step or validation
+  double target_tokens_per_second = 0;
   double epochs = 0;
   // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
   double fraction = 0;
