@@ -39,7 +39,7 @@ struct Attended {
 
 // Attend over the words of `text`, which is split at white space. A word that is not in the file is looked up
 // in lower case, then composed from n-grams if the file has n-grams. Throws invalid_input if there are no
-// words, usage for a word without a vector, and numeric if the scores exceed the range of float.
+// words, usage for a word without a vector, and numeric if a result is not finite.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

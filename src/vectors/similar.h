@@ -39,7 +39,7 @@ Question analogy_of(const WordVectors& vectors, const std::string& a, const std:
                     const std::string& c);
 
 // Return the best `count` of the first `restrict` words (0: of all words) for each question, best first.
-// Among words with equal scores, the earlier one in the file is first. The vectors are read once for all
+// Among words with equal scores, the earlier one in the file is first. The vectors are read once per 256
 // questions.
 std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
                                            std::size_t count, ThreadPool& pool,
