@@ -146,8 +146,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = models::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // A new head with labels is not initialised from the folder's head, even if both have the same shape,
-  // because their labels differ.
+  // A new head with labels is not initialised from the folder's head, because the labels of the two heads
+  // differ even if their shapes are equal.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(
       fmt::format("newly initialised weights (not in {}): {}", folder.path.string(), fmt::join(made, ", ")));

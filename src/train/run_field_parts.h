@@ -27,7 +27,7 @@ class SectionFields {
   const char* section_;
 };
 
-void add_task(std::vector<Field>& list, std::string& task);  // append the key `task`
+void add_task(std::vector<Field>& list, std::string& task);
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);

@@ -99,8 +99,8 @@ TEST_F(LabelledImage, TablesOfPixels) {
             2);
 }
 
-// All columns are read in order, so the names in the header are not searched: they may repeat, and a wide
-// table does not need a comparison of each pair of names.
+// All columns are read in order, and the names in the header are not searched. Therefore, names may repeat,
+// and a wide table is read in linear time.
 TEST_F(LabelledImage, TheColumnsOfATableOfPixelsMayHaveEqualNames) {
   std::string names, values;
   for (int i = 0; i < 10000; ++i) names += "pixel,", values += "7,";
