@@ -83,7 +83,7 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // in the order of the micro-batches that the nodes contain
+  std::vector<Operand> operands_;  // in the order of their micro-batches
   std::vector<std::int64_t>
       offsets_;  // for each bucket, the number of elements of this rank's parts of all earlier buckets
   Tensor received_, total_;

@@ -196,7 +196,7 @@ TEST_F(Output, LongNamesAreWritten) {
   }
 }
 
-// The path of an output file is checked before the data or the model are read.
+// The path of an output file is checked before the data and the model are read.
 TEST_F(Output, PathsThatCannotBeWrittenAreErrorsBeforeTheComputation) {
   const std::string commands[] = {"evaluate " + model_ + " none.tsv --task embedding -o",
                                   "evaluate none none.tsv -o", "attend none text --html",
