@@ -45,8 +45,8 @@ class GradientSum {
   void progress(ThreadPool& pool, const std::function<bool(const Parameter&)>& is_final);
 
   // Collective. Write the sum of all leaves to the parameters' gradients, and remove the leaves. With shards,
-  // only the gradients of this rank's shard are defined after the call. Does not allocate memory on one rank.
-  // Throws io as Ranks does.
+  // only the gradients of this rank's shard are defined after the call. If there is only one rank, no memory
+  // is allocated. Throws io as Ranks does.
   void finish(ThreadPool& pool);
   // Drop the leaves added so far. No exchange may be in progress.
   void discard() {

@@ -29,7 +29,7 @@ struct DataConfig {
   std::string delimiter, malformed = "refuse";
   double max_skipped = 1.0;
   std::vector<double> weights;
-  // Format of the files of `valid`. "same" or empty means the format of the training data.
+  // Format of the files of `valid`. "same" means the value of `format`.
   std::string valid_format = "same";
   std::vector<std::string> valid_columns;
   bool valid_header = false;

@@ -38,7 +38,8 @@ struct TaskTraits {
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that applies the trained model
   const char* labels = "target tokens";  // name of the labels in the output of a dry run
-  bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
+  // true if the run has Tokenizers; speech recognition converts texts itself (speech_text.h)
+  bool has_text = true;
   // Function that creates the task of a run.
   std::unique_ptr<Task> (*make)(const RunConfig& config) = nullptr;
 };

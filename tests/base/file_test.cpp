@@ -97,7 +97,7 @@ TEST(File, Maps) {
   EXPECT_REGARD_ERROR(MappedFile(folder.path()), ErrorKind::io, "directory");
 }
 
-// Opening a FIFO without a writer would block for ever.
+// Opening a FIFO without a writer would block forever.
 TEST(File, WhatIsNotARegularFileIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);

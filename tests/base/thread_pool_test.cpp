@@ -103,7 +103,7 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
 }
 
 // One core is busy: a pool on all cores is about as fast as a pool with one thread less.
-// (oversubscription_monitor_test tests the decision itself.)
+// (oversubscription_monitor_test tests when a thread is parked.)
 TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's time is not the pool's";
