@@ -97,11 +97,12 @@ class BatchSource {
   }
 };
 
-// Throws usage if an epoch over `sources` contains less than one example on average. An empty list is valid.
+// Throws usage if an epoch over `sources` contains less than one example on average, unless `sources` is
+// empty.
 void require_examples(std::span<const data::WeightedSource> sources);
 
 // Return batches of pairs for translation. `pairs` must outlive the result. Throws usage if `pairs` is empty,
-// or if the sources in `options` give an epoch less than one pair on average.
+// or if an epoch over the sources in `options` contains less than one pair on average.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 
@@ -115,8 +116,8 @@ struct WindowOptions {
   std::vector<data::WeightedSource> sources = {};
 };
 // Return windows of a token stream for language models. The memory of `stream` must outlive the result.
-// Throws usage if the stream has no more than options.context tokens, or if an epoch over the sources has
-// less than one window.
+// Throws usage if the stream has no more than options.context tokens, or if an epoch over the sources in
+// `options` contains less than one window on average.
 std::unique_ptr<BatchSource> window_batches(std::span<const std::int32_t> stream,
                                             const WindowOptions& options);
 

@@ -1,4 +1,5 @@
-// Examples of a micro-batch as text for data.preview: the model's input, with tokens and labels aligned.
+// Formats examples of a micro-batch as text for data.preview: the model's input, with tokens and labels in
+// aligned columns.
 #pragma once
 
 #include <span>

@@ -25,12 +25,13 @@ std::string rendered(const ChatFormat& format, const Json& messages, std::size_t
   return text::render_chat(format.config, format.chat_template, first, {.add_generation_prompt = prompt});
 }
 
-// Return the text that the template writes before the content of message `i`. It is the common beginning of
-// the conversation `whole` and of conversations in which this message has another content.
+// Return the text that the template writes before the content of message `i`: the longest common beginning of
+// `whole` and of the same conversation with another content of message `i`.
 std::string before_content(const ChatFormat& format, const Json& messages, std::size_t i,
                            const std::string& whole) {
   std::size_t size = whole.size();
-  for (const char* other : {"x", "y"}) {  // the content may begin with one of the two
+  // the original content can begin with one of these letters, but not with both
+  for (const char* other : {"x", "y"}) {
     Json changed = messages;
     changed[i]["content"] = other;
     const std::string text = rendered(format, changed, changed.size(), false);
@@ -48,7 +49,8 @@ std::vector<Part> parts_of_assistant(const ChatFormat& format, const Json& messa
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].at("role") != kAssistant) continue;
     std::string before = i == 0 ? "" : rendered(format, messages, i, true);
-    // A prompt may contain text that is not in the conversation, such as the beginning of a thought.
+    // With some templates, a prompt ends with text that is not in the conversation, such as an opening
+    // <think> tag.
     if (i == 0 || !whole.starts_with(before)) before = before_content(format, messages, i, whole);
     std::string after = i + 1 == messages.size() ? whole : rendered(format, messages, i + 1, false);
     if (!whole.starts_with(before) || !whole.starts_with(after) || after.size() < before.size())

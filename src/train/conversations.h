@@ -37,9 +37,9 @@ struct EncodedConversation {
   bool is_counted() const;
 };
 
-// Throws invalid_input if the messages are malformed, if the template cannot format them, or if the template
-// formats the beginning of a conversation differently from the complete conversation, because the assistant's
-// tokens are then unknown.
+// Throws invalid_input if the messages are malformed or the template cannot format them. Also throws it if
+// the template formats the beginning of a conversation differently from the complete conversation, because
+// the assistant's tokens cannot be located in this case.
 EncodedConversation encode_conversation(const ChatFormat& format, const Json& messages);
 
 struct ConversationStore {

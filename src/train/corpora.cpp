@@ -41,7 +41,8 @@ bool has_own_columns(const RunConfig& config, const std::string& file) {
   return !config.data.valid_columns.empty() && is_validation(config, file);
 }
 
-// If data.valid_columns is set, data.valid_header determines whether the validation file has a header.
+// Return true if the file has a header line. data.valid_header applies to validation files; data.header
+// applies to training files, and to validation files unless data.valid_columns is set.
 bool has_header(const RunConfig& config, bool validation) {
   const DataConfig& data = config.data;
   if (validation && !data.valid_columns.empty()) return data.valid_header;

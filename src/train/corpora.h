@@ -13,7 +13,8 @@
 
 namespace regard::train {
 
-// Return the format of a corpus file: data.format or, if that is not set, the format of the file's extension.
+// Return the format of a corpus file: data.format (or data.valid_format for a validation file) or, if that is
+// not set, the format of the file's extension.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
 // Rules by which a task reads its files.
@@ -28,7 +29,7 @@ struct CorpusRules {
   bool folders = false;                // true if data.train and data.valid may name folders
 };
 
-// Return the treatment that a key such as data.malformed names: "skip" or "refuse".
+// Convert the value of a key such as data.malformed, which is "skip" or "refuse".
 data::Faulty faulty(const std::string& value);
 
 // Return the columns that the run reads from a file: data.columns or data.valid_columns.
@@ -46,8 +47,8 @@ void check_text_column(const RunConfig& config);
 // Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Divide the files of data.train or data.valid into corpora. A corpus is a table, a folder of images, or a
-// group of line-aligned files or IDX files.
+// Divide the files of data.train or data.valid into corpora. A corpus is a single file (a table, running
+// text, or lines that are not aligned), a folder of images, or a group of line-aligned files or IDX files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 

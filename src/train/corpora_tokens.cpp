@@ -112,7 +112,7 @@ void EncodedCorpora::add_text(std::vector<std::string> text) {
 void EncodedCorpora::finish(const Json& about) {
   content_.about = about;
   if (!writer_) return;
-  // The ids of a file that has changed meanwhile must not be stored under the hash of its old content.
+  // The ids of a file that changed while it was read must not be stored under the hash of its old content.
   if (content_now_() != key_.content)
     throw Error(ErrorKind::bad_file,
                 "a file of the training or validation data has changed while it was read")

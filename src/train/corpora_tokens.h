@@ -18,8 +18,8 @@ namespace regard::train {
 
 class EncodedCorpora {
  public:
-  // Open the cache for this run's data, if there is one; a damaged cache is removed and reported in notes().
-  // `stores` is the number of token stores that the task fills.
+  // Open the cache for this run's data, if there is one. A damaged cache is reported in notes(), and removed
+  // unless data.cache is kReadCache. `stores` is the number of token stores that the task fills.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
   // Return true if a cache was opened. If false, the caller must read and encode the corpora, add() all of
@@ -28,8 +28,8 @@ class EncodedCorpora {
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
   // Move the complete cache to its final name. `about` is additional data to store in the cache; about()
-  // returns it. Throws io, and bad_file if a file of the corpora has changed since the cache was begun. Call
-  // it before the end of the configuration and the tokenizers.
+  // returns it. Throws io, and bad_file if a file of the corpora has changed since the cache was begun. The
+  // configuration and the tokenizers that the constructor received must still exist.
   void finish(const Json& about);
 
   // Return the token store with this index. Call this only after finish(), or if found() is true.

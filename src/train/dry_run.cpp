@@ -23,8 +23,9 @@ constexpr int kTimedSteps = 3;                  // maximum number of steps that 
 constexpr double kTimedSeconds = 5.0;           // time in seconds after which no further step is timed
 constexpr std::size_t kBatchesSearched = 1000;  // number of batches searched for the longest one
 
-// Return the part of a model that a weight belongs to: at most two components of its name, without the
-// number of a layer and without the name of the tensor.
+// Return the name of the part of a model that contains a weight: the first two components of the weight's
+// name, such as "encoder.layers". The part has fewer components if a layer number or the end of the name
+// comes earlier.
 std::string part_of_model(const std::string& name) {
   std::string part;
   std::size_t begin = 0;

@@ -13,7 +13,8 @@
 namespace regard::train {
 namespace {
 
-// Return the vectors of the texts `first` to `last` − 1 of each row, sorted by text and then by row.
+// Return the vectors of the texts `first` to `last` − 1 of each row, ordered by the index of the text and
+// then by row.
 Var texts_of(Tape& tape, Var vectors, std::size_t width, std::size_t first, std::size_t last) {
   const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width;
   const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));

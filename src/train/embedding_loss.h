@@ -24,9 +24,11 @@ EmbeddingLoss embedding_loss_kind(const std::string& name);  // return the loss 
 bool compares_cosines(const EmbeddingConfig& config);
 
 // Return the loss of a micro-batch. `vectors` [rows × width, features] contains one vector for each of the
-// `width` texts of each row; the texts of a row are consecutive.
+// `width` texts of each row; the texts of a row are consecutive. a, b and c are the vectors of a row's first,
+// second and third text.
 // - Ranking (MultipleNegativesRankingLoss, Henderson et al. 2017): cross-entropy of the scores
-//   s_ij = scale · cos(a_i, b_j) of row i, where b_j are the second and third texts of all rows.
+//   s_ij = scale · cos(a_i, b_j) of row i, where b_j are the vectors of the second and third texts of all
+//   rows.
 // - Triplet: max(0, d(a, b) − d(a, c) + margin).
 // - Cosine: (cos(a, b) − score)².
 Var embedding_loss(Tape& tape, Var vectors, std::size_t width, const Batch& batch,

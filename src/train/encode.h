@@ -49,7 +49,7 @@ class StreamEncoder {
   ThreadPool& pool_;
   Sink sink_;
   std::string buffer_;          // text that has not been encoded yet
-  std::size_t most_ = kBuffer;  // the buffer is encoded when it has more than this number of bytes
+  std::size_t most_ = kBuffer;  // the buffer is encoded when it has at least this number of bytes
 };
 
 }  // namespace regard::train

@@ -14,8 +14,7 @@
 namespace regard::train {
 namespace {
 
-// Return the prefix of a family's class names in transformers, such as "Bert"; "" for a family that these
-// tasks do not support.
+// Return the prefix of a family's class names in transformers, such as "Bert"; "" for an unsupported family.
 std::string class_prefix(const std::string& family) {
   constexpr std::pair<const char*, const char*> kPrefixes[] = {{"audio-spectrogram-transformer", "AST"},
                                                                {"bert", "Bert"},
@@ -31,8 +30,8 @@ std::string class_prefix(const std::string& family) {
   return sequence_class(family);
 }
 
-// Return the name of a family's class in transformers, such as "BertForMaskedLM"; "" for a family that these
-// tasks do not support.
+// Return the name of a family's class in transformers, such as "BertForMaskedLM"; "" for an unsupported
+// family.
 std::string class_name(const std::string& family, const std::string& suffix) {
   if (family == "wav2vec2" && suffix == "ForAudioClassification") return "Wav2Vec2ForSequenceClassification";
   const std::string prefix = class_prefix(family);
@@ -147,8 +146,8 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = models::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // A new head with labels is not initialised from the folder's head, even if both have the same shape,
-  // because their labels differ.
+  // A new head with labels is not initialised from the folder's head, because the labels of the two heads
+  // differ even if their shapes are equal.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(
       fmt::format("newly initialised weights (not in {}): {}", folder.path.string(), fmt::join(made, ", ")));

@@ -43,8 +43,8 @@ class EncoderTask : public Task {
   virtual std::size_t training_examples() const = 0;
   // Append a training example with its labels to a batch.
   virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
-  // Return the training texts, from which the tokenizer is trained. Call the returned function until it
-  // returns false.
+  // Return a function that stores the next training text and returns true, or returns false at the end. The
+  // tokenizer is trained on these texts.
   virtual text::LineSource training_texts() const = 0;
 
   // Numbers of training examples of each file or group of files, for data.weights. Tasks set them in read()

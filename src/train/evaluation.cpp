@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// number of tokens per forward pass; does not affect the loss of any sentence
+// approximate maximum number of tokens per forward pass; does not affect the loss of any sentence
 constexpr std::int64_t kBatchTokens = 4096;
 
 distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
@@ -88,7 +88,7 @@ std::vector<std::vector<std::int32_t>> unpacked(const std::string& bytes) {
   return texts;
 }
 
-// Return the best output text for each source. Rank r of R decodes the sources r, r + R, …
+// Return the token ids of the best output for each source. Rank r of R decodes the sources r, r + R, …
 std::vector<std::vector<std::int32_t>> best_texts(Network& model, ThreadPool& pool,
                                                   std::span<const ModelInput> sources,
                                                   const infer::SearchOptions& search,

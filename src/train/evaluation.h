@@ -30,8 +30,8 @@ struct PassResources {
   ThreadPool& pool;
   Arena& arena;           // memory for the forward passes; its content is overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
-  // The processes that share the work of pair_loss(), stream_loss() and translate_sources(); these functions
-  // are then collective (all ranks must call them). Null if this process does all the work.
+  // The processes that share the work of pair_loss(), example_loss() and stream_loss(); these functions are
+  // then collective (all ranks must call them). Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
   // called in every forward pass, and can change the computed values; not owned, may be null
   Probe* probe = nullptr;
@@ -48,8 +48,8 @@ struct Stopped {};
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
-// The same as pair_loss(), for `examples` examples that append(batch, example) adds to a batch, such as pairs
-// whose source is an image or a sound.
+// The same as pair_loss(), for the examples 0 to `examples` − 1. append(batch, example) must add an example
+// to a batch, such as a pair whose source is an image or a sound.
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 

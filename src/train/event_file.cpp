@@ -66,8 +66,8 @@ std::string summary_of(const Json& values, const std::string& prefix) {
   return summary;
 }
 
-// Mask a checksum as the record format requires. (A checksum of data that itself contains checksums would be
-// weak.)
+// Mask a checksum as the record format requires: an unmasked checksum of data that contains checksums is
+// weak.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }

@@ -38,7 +38,7 @@ using AppendExample =
 
 // Return batches of `batch_size` examples, shuffled in each epoch; the last batch of an epoch may be smaller.
 // `sources` sets how often an epoch contains each example; if it is empty, each example occurs once. Throws
-// usage if there are no examples, or if `sources` gives an epoch less than one example on average.
+// usage if there are no examples, or if an epoch over `sources` contains less than one example on average.
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
                                              std::uint64_t seed, AppendExample append,
                                              std::vector<data::WeightedSource> sources = {});

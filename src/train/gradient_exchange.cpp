@@ -97,7 +97,7 @@ void GradientExchange::finish(ThreadPool& pool) {
   posted_ = summed_ = 0;
 }
 
-// Compute this rank's part of the next bucket and send it.
+// Compute this rank's part of the next bucket and, without shards, send it to all other ranks.
 void GradientExchange::sum_next(ThreadPool& pool) {
   const std::int64_t bucket = summed_++, size = part_size(bucket, ranks_.rank());
   if (size == 0) return;

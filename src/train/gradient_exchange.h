@@ -43,8 +43,8 @@ class GradientExchange {
   }
 
   // Post the messages of the next bucket, without waiting. `sums` has the sum of each tree node that this
-  // rank computes alone (complete_nodes()). The sums must stay valid until finish(), which overwrites this
-  // rank's part of each sum.
+  // rank computes alone (complete_nodes()). The sums must stay valid until finish() returns. progress() and
+  // finish() overwrite this rank's part of each sum.
   void post(std::span<float* const> sums);
   std::int64_t posted() const { return posted_; }  // number of buckets posted since finish()
   // Advance the transfer of messages without waiting; compute and send the sums whose operands have arrived.
@@ -83,7 +83,7 @@ class GradientExchange {
   distributed::Ranks& ranks_;
   Layout layout_;
   std::int64_t buckets_ = 0;
-  std::vector<Operand> operands_;  // in the order of the micro-batches that the nodes contain
+  std::vector<Operand> operands_;  // in the order of their micro-batches
   std::vector<std::int64_t>
       offsets_;  // for each bucket, the number of elements of this rank's parts of all earlier buckets
   Tensor received_, total_;

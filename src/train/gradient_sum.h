@@ -20,16 +20,16 @@
 
 namespace regard::train {
 
-// Memory on one rank: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient; no copy for a single leaf. Several
-// ranks require one more copy and buffers for received sums. With shards, the additional copy contains only
-// this rank's shard.
+// A run on one rank needs memory for up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or for none if there is
+// a single leaf. With several ranks, each rank needs one more copy and buffers for received sums. With
+// shards, this additional copy contains only the rank's shard.
 class GradientSum {
  public:
   // Default number of elements of a bucket (4 MiB).
   static constexpr std::int64_t kBucket = std::int64_t{1} << 20;
 
   // `leaves` is the number of micro-batches of all ranks, a multiple of the number of ranks. `shards` has one
-  // bound more than there are ranks: rank r gets the sums of the parameters [shards[r], shards[r + 1]). If
+  // element more than there are ranks: rank r gets the sums of the parameters [shards[r], shards[r + 1]). If
   // `shards` is empty, every rank gets all sums. Parameters and ranks must outlive this object.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(), std::span<const std::size_t> shards = {},
@@ -45,8 +45,8 @@ class GradientSum {
   void progress(ThreadPool& pool, const std::function<bool(const Parameter&)>& is_final);
 
   // Collective. Write the sum of all leaves to the parameters' gradients, and remove the leaves. With shards,
-  // only the gradients of this rank's shard are defined after the call. Does not allocate memory on one rank.
-  // Throws io as Ranks does.
+  // only the gradients of this rank's shard are defined after the call. If there is only one rank, no memory
+  // is allocated. Throws io as Ranks does.
   void finish(ThreadPool& pool);
   // Drop the leaves added so far. No exchange may be in progress.
   void discard() {
@@ -76,8 +76,8 @@ class GradientSum {
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   std::vector<Slot> slots_;  // stack of tree nodes and their sums; only the first depth_ are in use
   std::size_t depth_ = 0;
-  // Index in slots_ of the last leaf. Adding the leaf completes one addition for each slot from leaf_slot_
-  // down to depth_: the slot is added to the slot before it.
+  // Index in slots_ of the last leaf. add_range() adds each slot from leaf_slot_ down to depth_ to the slot
+  // before it.
   std::size_t leaf_slot_ = 0;
   std::unique_ptr<GradientExchange> exchange_;  // exchange with other ranks; null on one rank
   bool in_last_ = false;                        // true between begin_last() and finish()

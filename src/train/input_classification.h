@@ -40,7 +40,7 @@ class InputClassification : public EncoderTask {
   virtual std::int64_t longest_validation() const { return positions(validation_input(0)); }
   // name of a validation example, for Sample::source
   virtual std::string validation_name(std::size_t example) const = 0;
-  // length of this input as a sequence in the model
+  // length of `input` as a sequence in the model
   virtual std::int64_t positions(const Tensor& input) const = 0;
 
   // Take the labels from the run file if it has any, otherwise from the training rows. At least two labels

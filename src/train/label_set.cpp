@@ -76,7 +76,7 @@ std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labe
         .found(counted(config.weights.size(), "weight"))
         .expected(fmt::format("{} weights, for {}", labels.size(), fmt::join(labels.names(), ", ")));
   std::vector<float> weights(config.weights.begin(), config.weights.end());
-  // Weights in labels.weights, which an override may set, take precedence over labels.balance.
+  // If both keys are set, labels.weights takes precedence over labels.balance.
   if (!config.balance || !weights.empty()) return weights;
   const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
   for (const std::int64_t count : counts)

@@ -18,10 +18,12 @@ void freeze(std::span<Parameter* const> parameters, std::span<const std::string>
 
 // Layer-wise learning-rate decay (Clark et al. 2020, ELECTRA). Return the factor of the learning rate for
 // each parameter in `trained`; `all` are the parameters of the whole model. The result is empty if decay is
-// 1. The factor in layer i of n is decay^(n − i). Here i is the first number in the parameter's name, counted
-// from 0, and n is the number of layers of the same stack (encoder or decoder). Embeddings, and the
-// convolutions that read sounds, have the factor decay^(n + 1), where n is the number of layers of the
-// deepest stack. Heads and final norms have the factor 1.
+// 1. Otherwise, the factors are:
+// - Layer i (from 0) of a stack (encoder or decoder) of n layers: decay^(n − i). The first number in a
+//   parameter's name is i.
+// - Embeddings and the convolutions that read sounds: decay^(n + 1), where n is the number of layers of the
+//   deepest stack.
+// - All other parameters, such as heads and final norms: 1.
 std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,
                                 double decay);
 

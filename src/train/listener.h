@@ -12,7 +12,8 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  double target_tokens_per_second = 0;  // mean since the last report
+  // tokens (Batch::tokens()) per second; mean since the last logged step or validation
+  double target_tokens_per_second = 0;
   double epochs = 0;
   // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
   double fraction = 0;
@@ -56,9 +57,11 @@ struct ValidationReport {
   double loss = 0;
   std::vector<MetricResult> metrics;                         // all metrics except the loss
   std::vector<std::pair<std::string, std::string>> details;  // names and texts to add to the log line
-  Confusion confusion;  // empty if the task does not predict one label per example, or has many labels
-  bool best = false;    // true if the result is better than all earlier validations
-  double seconds = 0;   // duration of the validation
+  // empty if the task does not predict one label per example, or has more labels than
+  // metrics::kLargestConfusionMatrix
+  Confusion confusion;
+  bool best = false;   // true if the result is better than all earlier validations
+  double seconds = 0;  // duration of the validation
   std::vector<Sample> samples;
 };
 

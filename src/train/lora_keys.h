@@ -12,7 +12,8 @@ namespace regard::train {
 
 struct LoraKeys {
   std::int64_t rank = 0;  // rank of the adapter; 0 means no adapter
-  double alpha = 0.0;     // The adapter's scale is alpha / rank. Default: 0, which means alpha = rank.
+  // The adapter's scale is alpha / rank, or alpha / √rank with rslora. Default: 0, which means alpha = rank.
+  double alpha = 0.0;
   std::vector<std::string> targets{"all-linear"};
   bool rslora = false;
   // ranks and alphas for some weights; each element is "PATTERN=NUMBER"

@@ -16,8 +16,8 @@ struct LossOptions {
 class Objective {
  public:
   virtual ~Objective() = default;
-  // Record the forward pass of training or validation on `tape`. Return a scalar: factor · Σ loss · weight
-  // over the counted labels of the batch, whose weights sum to Batch::weight().
+  // Record the forward pass of training or validation on `tape`. Return the scalar factor · Σ weight · loss
+  // over the counted labels of the batch; Batch::weight() is the sum of their weights.
   virtual Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const = 0;
 };
 

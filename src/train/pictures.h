@@ -63,9 +63,9 @@ class PictureInput {
 // each image is read again when it is needed.
 class Pictures {
  public:
-  // Read all images once. `input` must outlive the object. Throws as PictureRow::read() does, usage if
-  // preprocessor_config.json has another image size than the model, and bad_file if the fraction of skipped
-  // rows is above data.max_skipped.
+  // Read all images once. `input` must outlive the object. Throws as PictureRow::read() does, usage if the
+  // image size in preprocessor_config.json differs from that of the model, and bad_file if the fraction of
+  // skipped rows is above data.max_skipped.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }

@@ -1,7 +1,7 @@
 // R-Drop (Liang et al. 2021): two passes over the same batch with different dropout, and
 //   loss = ½ (loss(first) + loss(second)) + r_drop · ½ (KL(p‖q) + KL(q‖p)),
-// as in the authors' code for classifiers. (Their code for translation uses the sum of both losses without
-// the factor ½; its weight α is 2 · r_drop.)
+// where p and q are the predicted distributions of the two passes, as in the authors' code for classifiers.
+// (Their code for translation adds the two losses without the factor ½; its weight α is 2 · r_drop.)
 #pragma once
 
 #include <span>

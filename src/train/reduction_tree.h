@@ -1,5 +1,5 @@
-// The fixed binary tree that sums the gradients of a step's micro-batches: ((0+1)+(2+3))+…, where the numbers
-// are indices in the step. A node without a right sibling becomes a node of the next level unchanged.
+// The fixed binary tree that sums the gradients of a step's micro-batches: ((0+1)+(2+3))+…, where a number is
+// the index of a micro-batch in the step. A node without a right sibling moves up a level unchanged.
 #pragma once
 
 #include <algorithm>

@@ -23,9 +23,9 @@ struct Retrieval {
   std::vector<std::size_t> best;  // for each query, the row of the nearest text
 };
 
-// For each query, find the nearest candidate by dot product, and the rank of the correct candidate. The
-// correct candidate has the row index of the query. `queries` and `candidates` are [rows, features]. Row i of
-// `candidates` is the vector of texts[i]; rows with equal texts count as one candidate.
+// For query i, find the candidate with the largest dot product, and the rank of the correct candidate, which
+// is row i of `candidates`. `queries` and `candidates` are [rows, features]. Row i of `candidates` is the
+// vector of texts[i]; rows with equal texts count as one candidate.
 Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candidates,
                    std::span<const std::string> texts);
 

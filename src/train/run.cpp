@@ -94,16 +94,16 @@ void Run::check_ranks() const {
   check_agreement(context_.ranks, properties);
 }
 
-// Report the settings that changed since the run was saved, and save them in run.toml. write_header() writes
-// them to the log.
+// Report the settings that changed since the run was saved, and save the new ones in run.toml. If they change
+// how the best checkpoint is selected, discard the previous best value.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
   for (const RunChange& change : changes_)
     listener_.note(fmt::format("changed: {} ({})", change.text(), effect_of(change, config_)));
   if (folder_ && !changes_.empty()) write_file_atomically(folder_->path() / "run.toml", run_as_toml(config_));
-  // The checkpoint may be older than run.toml: an earlier resume may have saved new settings without writing
-  // a checkpoint.
+  // Also compare judged_by with the checkpoint, because an earlier resume may have saved new settings in
+  // run.toml without writing a checkpoint.
   const bool other =
       resumption.other_metric || (!state_.judged_by.empty() && state_.judged_by != judged_by(config_));
   state_.judged_by = judged_by(config_);

@@ -29,7 +29,7 @@ struct DataConfig {
   std::string delimiter, malformed = "refuse";
   double max_skipped = 1.0;
   std::vector<double> weights;
-  // Format of the files of `valid`. "same" or empty means the format of the training data.
+  // Format of the files of `valid`. "same" means the value of `format`.
   std::string valid_format = "same";
   std::vector<std::string> valid_columns;
   bool valid_header = false;
@@ -176,15 +176,16 @@ inline constexpr const char* kStandardInput = "-";
 // Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
-// Read a run file and apply overrides "section.key=value". If `path` is a run folder, read its run.toml and
-// set output.folder to this folder. Data paths are relative to the folder of the run file; output.folder is
+// Read a run file and apply overrides "section.key=value". If `path` is a run folder or its run.toml, set
+// output.folder to this folder. Data paths are relative to the folder of the run file; output.folder is
 // relative to the working directory. All paths in the result are absolute, and environment variables replace
 // ${NAME} and ${NAME:-default}. Throws bad_file and usage as read_fields() and set_field() do. Throws
-// bad_file if a variable has neither a value nor a default. For a key without effect, throws bad_file if the
-// key is in the file, and usage if it is in an override.
+// bad_file if a variable has neither a value nor a default. Throws usage if an override has no effect, and
+// bad_file if a key of the file has no effect. A key that has no effect because of an override is only a
+// warning, and the keys of a run folder's run.toml are not checked.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// Prepare to resume a run of an earlier version. For each key that is missing in its run.toml, set `config`
-// to the behaviour of that version.
+// Prepare to resume a run of an earlier version: if its run.toml does not contain data.normalize_whitespace,
+// set this key to false, because that version did not normalise white space.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
 // The same as read_run(), for the text of a run file; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
@@ -200,8 +201,8 @@ void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 // does not check these files, because a process needs only some of them.
 void check_train_file(const RunConfig& config, std::size_t index);
 
-// Return the location of the first key that an error message names in quotes, such as 'model.heads'. If
-// neither the run file nor an override sets any of these keys, return the run file.
+// Return the location of the first key that an error message names in quotes (such as 'model.heads') and that
+// the run file or an override sets. If there is no such key, return the run file.
 Place place_of_key(const RunConfig& config, std::string_view message);
 // Call work(). If it throws an Error without a file, add place_of_key() to the error and rethrow it.
 template <class Work>

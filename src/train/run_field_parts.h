@@ -27,7 +27,7 @@ class SectionFields {
   const char* section_;
 };
 
-void add_task(std::vector<Field>& list, std::string& task);  // append the key `task`
+void add_task(std::vector<Field>& list, std::string& task);
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);
@@ -38,7 +38,7 @@ void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
 void add_distributed(std::vector<Field>& list, DistributedConfig& c);
-// Set Field::tasks of keys that only some tasks use. Call it after all other functions.
+// Set Field::tasks of keys that only some tasks use. Call it after all other functions of this file.
 void mark_tasks(std::vector<Field>& list);
 
 }  // namespace regard::train

@@ -14,7 +14,7 @@ constexpr double kBetweenQuestions = 0.1;  // minimum time between calls of stop
 }  // namespace
 
 // Decide whether the run stops or has reached a limit. All ranks get the same decision: a stop request at any
-// rank stops all ranks, and rank 0 checks the limits.
+// rank stops all ranks, and rank 0 decides whether a limit has been reached.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};

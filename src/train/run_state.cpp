@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// JSON has no NaN and no infinity; RunState writes them as these texts.
+// JSON has no NaN and no infinity; RunState writes these numbers as strings.
 constexpr std::pair<const char*, double> kSpecialNumbers[] = {
     {"nan", std::numeric_limits<double>::quiet_NaN()},
     {"inf", std::numeric_limits<double>::infinity()},

@@ -27,8 +27,8 @@ class Run {
   void check_ranks() const;
   void take(const Resumption& resumption);
 
-  // Collective; see TrainingRun::advance(). On one rank, a step that does not end soon after a stop request
-  // is abandoned; a resumed run computes it again.
+  // Collective; see TrainingRun::advance(). On one rank, a step that takes longer than kLongestWait
+  // (run_limits.cpp) after a stop request is abandoned; a resumed run computes it again.
   bool advance();
   RunResult result() const;
 

@@ -37,7 +37,8 @@ struct Schedule {
   // Then, with w = warmup, p = (step − w) / (max_steps − w) and range = peak − floor:
   //   inverse_sqrt     peak · √(w / step); without a warm-up, peak · √(10000 / (step + 10000))
   //   cosine           floor + range · (1 + cos(2π cycles p)) / 2
-  //   cosine_restarts  floor + range · (1 + cos(π · fraction of (restarts · p))) / 2; floor at the end
+  //   cosine_restarts  floor + range · (1 + cos(π · frac(restarts · p))) / 2, where frac is the fractional
+  //                    part; floor at the end
   //   linear           floor + range · (1 − p)
   //   polynomial       floor + range · (1 − p)^power
   //   constant         peak

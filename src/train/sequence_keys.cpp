@@ -18,7 +18,7 @@ bool contains(const Names& names, const std::string& name) {
 }
 
 // Return true if the run's family uses the key. Do not call this for the keys of [model] that every family
-// uses: family, from, vectors, freeze_vectors, hidden_size, the numbers of layers and dropout.
+// uses: family, from, vectors, freeze_vectors, hidden_size, dropout and the numbers of layers.
 bool reads(const RunConfig& config, const std::string& key) {
   const std::string& family = config.model.family;
   const bool recurrent = family == "rnn" || family == "lstm" || family == "gru",

@@ -30,8 +30,8 @@ void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys);
 // Return the names of the families mlp, cnn, rnn, lstm, gru and rnn-search, which are values of model.family.
 const std::vector<std::string>& sequence_families();
 bool is_sequence_family(const std::string& family);
-// If a key of [model] has no effect, return the reason: the family and task of the run do not use the key, or
-// only the families in sequence_families() use it. Otherwise return "".
+// Return the reason why a key of [model] has no effect: the family and task of the run do not use it, or only
+// the families in sequence_families() use it. Return "" for any other key.
 std::string why_unused_in_sequence_model(const RunConfig& config, const std::string& key);
 
 // Return the config.json of a new model without a head; the caller adds "architectures", labels and a source

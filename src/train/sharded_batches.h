@@ -16,15 +16,15 @@ namespace regard::train {
 
 class ShardedBatches : public BatchSource {
  public:
-  // `own` are the sources of this rank's micro-batches of a step, in order. `micro_batches` is the number of
-  // micro-batches of all ranks. `ranks` must outlive the object.
+  // `own` contains one source for each micro-batch that this rank computes in a step, in order.
+  // `micro_batches` is the number of micro-batches of all ranks. `ranks` must outlive the object.
   ShardedBatches(std::vector<std::unique_ptr<BatchSource>> own, std::int64_t micro_batches,
                  distributed::Ranks& ranks);
 
-  // Replace the content of `batch` with the next of this rank's micro-batches. `first_index` is not used: the
-  // indices of the sequences depend only on the index of the micro-batch in the step.
+  // Replace the content of `batch` with this rank's next micro-batch. `first_index` is not used: the indices
+  // of the sequences depend only on the index of the micro-batch in the step.
   void next(Batch& batch, std::uint64_t first_index) override;
-  // Collective. `own` contains this rank's micro-batches of a step. Set `all` to the BatchSizes of the
+  // Collective. `own` contains the micro-batches of this rank in a step. Set `all` to the BatchSizes of the
   // micro-batches of all ranks, and update epochs().
   void exchange_sizes(std::span<const Batch> own, std::span<BatchSizes> all);
 
@@ -51,11 +51,12 @@ class ShardedBatches : public BatchSource {
 // files.
 std::vector<std::vector<std::string>> shards_of(const RunConfig& config);
 
-// Return the configuration of micro-batch `index`: its data.train names the shards of the micro-batch. Throws
-// io if a shard is missing; the message names the line of data.train_list that lists it.
+// Return the configuration of micro-batch `index`, in which data.train names only the shards of this
+// micro-batch. Throws io if a shard is missing; the message contains the line of data.train_list that names
+// the shard.
 RunConfig config_of_micro_batch(const RunConfig& config, std::int64_t index);
 
-// Check the keys of a run with data.sharded. Throws usage.
+// Check a configuration with data.sharded. Throws usage, naming the key, if a value is invalid.
 void check_sharded(const RunConfig& config);
 
 }  // namespace regard::train

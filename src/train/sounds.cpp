@@ -39,8 +39,8 @@ SoundRow row_of(const RecordReader& records) {
   return row;
 }
 
-// Append the rows of `files` to `kept`, and the rows that data.valid_fraction assigns to validation to
-// `held_out`. Depending on data.malformed, a row without a sound file is an error, or skipped and counted.
+// Append each row of `files` to `held_out` if data.valid_fraction assigns it to validation, otherwise to
+// `kept`. Depending on data.malformed, a row without a sound file is an error, or skipped and counted.
 data::CorpusReport read_rows(const RunConfig& config, const std::vector<std::string>& files,
                              std::vector<SoundRow>& kept, std::vector<SoundRow>& held_out) {
   RecordReader records(config, files);
@@ -50,7 +50,7 @@ data::CorpusReport read_rows(const RunConfig& config, const std::vector<std::str
       SoundRow row = row_of(records);
       (records.held_out() ? held_out : kept).push_back(std::move(row));
     });
-    if (!readable) --without_sound.records;  // `records` has counted the row
+    if (!readable) --without_sound.records;  // the report of `records` counts the row too
   }
   data::CorpusReport report = records.report();
   report.add(without_sound);

@@ -87,7 +87,7 @@ class Sounds {
   std::uint64_t fingerprint() const { return fingerprint_; }
   // number of rows that were left out, because they have no samples or are too long
   std::int64_t left_out() const { return left_out_; }
-  // report on the files that contain the rows, with the rows whose sound cannot be read
+  // report on the files that contain the rows, including rows whose sound cannot be read
   const data::CorpusReport& report() const { return report_; }
 
  private:

@@ -75,7 +75,7 @@ CtcCharacters::CtcCharacters(const formats::ModelFolder& folder, const std::stri
   index_tokens();
 }
 
-// If several tokens have the same text in lower case, the last one is found.
+// If several tokens have the same text in lower case, ids_ contains the last one.
 void CtcCharacters::index_tokens() {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids_[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);

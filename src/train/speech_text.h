@@ -35,15 +35,16 @@ class SpeechText {
 // tokenizer_config.json). In a new vocabulary, label 0 is the blank; "|" represents a space.
 class CtcCharacters : public SpeechText {
  public:
-  // Create a vocabulary of the characters in the texts, sorted.
+  // Create a vocabulary of special tokens, followed by the characters of the texts in the order of code
+  // points.
   explicit CtcCharacters(std::span<const std::string> texts);
   // Load the vocabulary of a model folder. `language` is the code of the language selected in the folder;
   // empty for the folder's own language. Throws io and bad_file.
   explicit CtcCharacters(const formats::ModelFolder& folder, const std::string& language = {});
 
   std::int32_t blank() const { return blank_; }
-  // Return the text of the most probable label of each frame, with repetitions merged. `logits` is [frames,
-  // labels].
+  // Return the text of the most probable label of each frame, without repetitions and blanks (CTC best path).
+  // `logits` is [frames, labels].
   std::string best_path(const Tensor& logits) const;
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(tokens_.size()); }
@@ -57,11 +58,11 @@ class CtcCharacters : public SpeechText {
  private:
   void index_tokens();
 
-  std::vector<std::string> tokens_;                                  // text of each label, by id
-  std::unordered_map<std::string, std::int32_t> ids_;                // label of each text that encode() finds
-  std::set<std::string> specials_{"<pad>", "<s>", "</s>", "<unk>"};  // labels without text
+  std::vector<std::string> tokens_;                    // text of each label, by id
+  std::unordered_map<std::string, std::int32_t> ids_;  // label of each token text (in lower case if lower_)
+  std::set<std::string> specials_{"<pad>", "<s>", "</s>", "<unk>"};  // texts of special tokens
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
-  bool lower_ = false;  // true if texts are in lower case and tokens in upper case
+  bool lower_ = false;  // true if texts and tokens are converted to lower case (do_lower_case)
   std::vector<std::pair<std::string, std::string>> files_;
 };
 

@@ -33,12 +33,13 @@ struct TaskTraits {
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
   std::vector<const char*> families{"transformer"};  // values of model.family for new models
-  // Settings "section.key=value" that `regard train --new` writes in addition to those of every task.
-  // data.train and data.valid must name one file each.
+  // Settings "section.key=value" that `regard train --new` writes in addition to those of every task. They
+  // must set data.train and data.valid to one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that applies the trained model
   const char* labels = "target tokens";  // name of the labels in the output of a dry run
-  bool has_text = true;  // true if the model reads or writes text; the run then has a tokenizer
+  // true if the run has Tokenizers; speech recognition converts texts itself (speech_text.h)
+  bool has_text = true;
   // Function that creates the task of a run.
   std::unique_ptr<Task> (*make)(const RunConfig& config) = nullptr;
 };

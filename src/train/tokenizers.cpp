@@ -124,8 +124,9 @@ namespace {
 
 constexpr const char* kSettings = "tokenizer_config.json";
 
-// Read the files of Tokenizers::settings. If a folder has no tokenizer.json, remove the keys that name the
-// tokenizer's class in transformers and its files, because checkpoints do not contain these files.
+// Read the files of Tokenizers::settings. If the folder has one vocabulary but no tokenizer.json, remove the
+// keys of tokenizer_config.json that name the tokenizer's class and files, because checkpoints contain
+// tokenizer.json instead of these files.
 std::vector<std::pair<std::string, std::string>> read_settings(const std::filesystem::path& folder,
                                                                bool joint) {
   std::vector<std::pair<std::string, std::string>> files;

@@ -18,7 +18,8 @@ namespace regard::train {
 
 class Task;
 
-// Source and target are the same object if there is one vocabulary. Both are null for a task without text.
+// Source and target are the same object if there is one vocabulary. Both are null if TaskTraits::has_text is
+// false.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
   // Names and contents of further files that describe the tokenizer and are saved in checkpoints:
@@ -50,7 +51,7 @@ SpecialIds special_ids(const text::Tokenizer& tokenizer);
 SpecialIds special_ids(const Tokenizers& tokenizers);
 
 // Load tokenizer.file or the tokenizers of model.from; if neither is set, the task trains the tokenizers.
-// Both are null for a task without text.
+// Both are null if TaskTraits::has_text is false.
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
 
 // Tokens that a trained tokenizer adds to a text.

@@ -74,7 +74,7 @@ class ListReader {
   std::string file_;
   fs::path folder_;
   std::size_t width_ = 0;
-  std::int64_t first_ = 0;  // number of the first line with paths
+  std::int64_t first_ = 0;  // line number of the first line with paths
   std::map<std::string, std::int64_t> lines_;
 };
 

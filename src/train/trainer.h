@@ -63,7 +63,7 @@ struct StepResult {
   double gradient_norm = 0;        // norm of the gradient before clipping
   std::int64_t target_tokens = 0;  // number of labels that are counted in the loss
   double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
-  // numbers of tokens (Batch::tokens()) and sequences in the step
+  // numbers of source tokens, of tokens (Batch::tokens()) and of sequences in the step
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;
   // true if loss or gradient norm is not finite; the step counts, but weights and optimiser did not change
   bool skipped = false;

@@ -14,8 +14,8 @@
 namespace regard::train {
 
 struct TrainingContext {
-  // With data.sharded: the configurations and tasks of this rank's micro-batches of a step. `task` is the
-  // first of these tasks.
+  // With data.sharded, each micro-batch that this rank computes in a step has its own configuration and task.
+  // `more_tasks` contains the tasks of all these micro-batches except the first, whose task is `task`.
   std::vector<std::unique_ptr<RunConfig>> shard_configs;
   std::vector<std::unique_ptr<Task>> more_tasks;
   std::unique_ptr<Task> task;  // the task, which holds the data
@@ -30,9 +30,10 @@ struct TrainingContext {
   // Load the data, create or load the tokenizers and the model, and create the trainer. Every rank must call
   // this constructor. `config` and `ranks` must outlive the context.
   // - checkpoint: folder of the checkpoint from which to resume; empty for a new run. A resumed run uses the
-  //   tokenizers of the checkpoint and ignores model.from and model.vectors. The caller must load its
-  //   weights.
-  // - ranks: the processes that train together. Every rank reads all data, or only its own with data.sharded.
+  //   tokenizers of the checkpoint and ignores model.from and model.vectors. The caller must load the weights
+  //   of the checkpoint.
+  // - ranks: the processes that train together. Every rank reads all data or, with data.sharded, only its own
+  //   shards.
   // Throws usage if the model has fewer positions than the data requires, or does not match the task or the
   // tokenizers. Also throws the errors of Task::load(), load_model() and set_word_embedding().
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},

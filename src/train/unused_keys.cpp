@@ -40,7 +40,8 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.seconds"},  // for a wav2vec2 model in model.from, the key limits the length of sounds
+      // This rule excludes the tasks of sounds, because a wav2vec2 model in model.from uses the key.
+      {{"sound.seconds"},
        [](const RunConfig& c) {
          return !c.model.from.empty() && c.task != "speech-recognition" && c.task != "audio-classification";
        },

@@ -15,8 +15,8 @@ namespace regard::train {
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
 // deciding_value() returns the value of config.best_metric() in a report. better() returns true if `value` is
-// better than `than` for that metric; any number is better than NaN. The correlation of constant predictions
-// is NaN.
+// better than `than` for that metric. A value may be NaN, such as the correlation of constant predictions;
+// any number is better than NaN.
 double deciding_value(const RunConfig& config, const ValidationReport& report);
 bool better(const RunConfig& config, double value, double than);
 

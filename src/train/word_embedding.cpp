@@ -37,8 +37,8 @@ Error wrong_size(const RunConfig& config, std::int64_t size, std::int64_t expect
 std::string embedding_of_source(Network& model) {
   for (const char* name : {"encoder.embedding.weight", "embedding.weight"})
     if (find(model, name) != nullptr) return name;
-  // In families of transformers, the token embedding is the first table with a row for each token; tables of
-  // positions follow it.
+  // In a family of Hugging Face transformers, the token embedding is the first table with one row per token;
+  // tables of positions follow it.
   for (const Parameter* parameter : model.parameters())
     if (parameter->use == Parameter::Use::table && parameter->value().rows() == model.source_vocabulary())
       return parameter->name;

@@ -20,11 +20,12 @@ struct AttendOptions {
 };
 
 struct AttendedWord {
-  // The word as given, and its spelling in the file. If the vector is composed of n-grams, found equals word.
+  // The word as given, and its spelling in the file. If the vector is composed of n-grams, `found` equals
+  // `word`.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Cosines between the vector of this word and the vector of each word of the text before attention.
-  // `before` uses this word's vector before attention, and `after` uses this word's vector after attention.
+  // Cosines of this word's vector with the vector of each word of the text before attention. `before` uses
+  // this word's vector before attention, and `after` uses this word's vector after attention.
   std::vector<double> before{}, after{};
   // words of the file that are nearest to the vector before and after attention, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};
@@ -38,7 +39,7 @@ struct Attended {
 
 // Attend over the words of `text`, which is split at white space. A word that is not in the file is looked up
 // in lower case, then composed from n-grams if the file has n-grams. Throws invalid_input if there are no
-// words, usage for a word without a vector, and numeric if the scores exceed the range of float.
+// words, usage for a word without a vector, and numeric if a result is not finite.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

@@ -26,8 +26,8 @@ struct CooccurrenceOptions {
   std::function<bool()> stopped;  // if it returns true, counting stops early and the counts so far are kept
 };
 
-// Return each pair of words that co-occur, once, with its total count, in random order. A context window does
-// not cross the end of a sentence.
+// Return each pair of co-occurring words once, with its total count. The order of the pairs is random. A
+// context window does not cross the end of a sentence.
 // An external merge sort adds the counts of equal pairs. The pairs are then distributed at random over files
 // that fit into memory (but at most 256 files), and each file is shuffled.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,

@@ -74,7 +74,8 @@ class FasttextReader {
               "the file is too short for its dictionary", entries);
     const std::size_t begin = at_;
     for (std::int32_t i = 0; i < entries; ++i) {
-      // The limit also bounds the number of a word's n-grams.
+      // Search only the first kLongestWord + 1 bytes. This limit on the length of a word also limits the
+      // number of its n-grams.
       const std::size_t size = bytes_.substr(at_, kLongestWord + 1).find('\0');
       if (size == std::string_view::npos) loader_.damaged_byte(at_, "unterminated word");
       const std::string_view word = bytes_.substr(at_, size);
@@ -108,7 +109,7 @@ class FasttextReader {
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // the file contains only vectors
     const char* part = "the header of the output matrix";
-    next<std::uint8_t>(part);  // quantisation flag, which only quantised models use
+    next<std::uint8_t>(part);  // skip the quantisation flag
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
     refuse_if(outputs < 0 || columns != dim,
               "the column count of the output matrix differs from the vector size", columns);

@@ -31,8 +31,9 @@ std::size_t count_fields(std::string_view line) {
   return fields;
 }
 
-// Remove the last field of the line and the single blank before it, and return the field; a word may thus be
-// empty or end in blanks. `alone` is set to true if there is no blank before the field.
+// Remove the last field of the line and the single blank before it, and return the field. Only one blank is
+// removed, because a word may be empty or end in blanks. `alone` is set to true if there is no blank before
+// the field.
 std::string_view take_field(std::string_view& line, bool& alone) {
   std::size_t begin = line.size();
   while (begin > 0 && !is_blank(line[begin - 1])) --begin;

@@ -28,7 +28,8 @@ bool looks_binary(std::string_view line) {
   });
 }
 
-// A format that is not supported but that users often pass. The error message states its name and remedy.
+// A file format that is not supported, but that users often give. The error message contains `name` and
+// `remedy`.
 struct OtherForm {
   std::string_view magic;
   const char *name, *remedy;
@@ -93,9 +94,9 @@ Format Loader::guess() const {
   return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
 }
 
-// Return true if the row after the header is text. A binary file has bytes that are not ASCII text in its
-// first vector, and its words and vectors alternate.
-// The length of the line is not tested, because floats may contain newline bytes.
+// Return true if the row after the header is text. The file is binary if the bytes of the first vector are
+// not all ASCII text, and if words and vectors alternate. The length of the line is not tested, because
+// floats may contain newline bytes.
 bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);
@@ -164,7 +165,7 @@ WordVectors Loader::read(Format format) {
                  "1 to " + std::to_string(kLargestSize));
   const bool is_fasttext = vectors_.format_ == Format::fasttext_binary;
   if (is_fasttext || vectors_.format_ == Format::word2vec_binary) {
-    // The offsets of vectors are relative to the start of the file.
+    // A byte order mark would shift the offsets of vectors, which are relative to the start of the file.
     if (bytes_.size() != file_->bytes().size())
       damaged_byte(0, "a binary file begins with a byte order mark", "",
                    is_fasttext ? "fastText's binary format" : "COUNT SIZE, as word2vec writes it");

@@ -40,7 +40,7 @@ class Loader {
   void check_finite_rows();
 
   std::shared_ptr<const MappedFile> file_;
-  std::string_view bytes_;  // content of the whole file
+  std::string_view bytes_;  // content of the file, without a byte order mark
   ThreadPool& pool_;
   Header header_;
   WordVectors vectors_;

@@ -26,7 +26,7 @@ struct PhraseOptions {
 // Join adjacent words a and b, from left to right and without overlap, if
 //   (count(a b) − δ) / (count(a) count(b)) · tokens > threshold.
 // The result counts each phrase as one word. A phrase that is spelled like a word of the corpus or like
-// another phrase is that word.
+// another phrase gets the same id.
 RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
                        const std::filesystem::path& temporary);
 

@@ -32,13 +32,14 @@ struct Question {
 };
 
 // Return the search for the neighbours of a word, or for the missing word of the analogy a : b = c : ?. The
-// given words are excluded from the results. Throws usage that names a word without a vector.
+// given words are excluded from the results. Throws usage if a word has no vector; the message names the
+// word.
 Question neighbours_of(const WordVectors& vectors, const std::string& word);
 Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
                     const std::string& c);
 
 // Return the best `count` of the first `restrict` words (0: of all words) for each question, best first.
-// Among words with equal scores, the earlier one in the file is first. The vectors are read once for all
+// Among words with equal scores, the earlier one in the file is first. The vectors are read once per 256
 // questions.
 std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
                                            std::size_t count, ThreadPool& pool,

@@ -71,7 +71,8 @@ void check(const Corpus& corpus, const PairOptions& options) {
         .remedy("Lower --min-count, raise --max-words, or use more text");
 }
 
-// Return the start of each chunk. Chunks start at sentence starts, so that no window is divided.
+// Return the start of each chunk, and then the number of ids. Chunks start at sentence starts, so that no
+// window is divided.
 std::vector<std::size_t> chunks_of(std::span<const std::int32_t> ids) {
   std::vector<std::size_t> begins{0};
   for (std::size_t i = 0; i < ids.size(); ++i)

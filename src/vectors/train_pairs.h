@@ -44,7 +44,7 @@ struct PairOptions {
   // maximum number of words on each side; the size of each window is drawn from 1 to `window`
   int window = 5;
   int negative = 5;      // number of negative samples per target
-  double sample = 1e-3;  // t of keep_probabilities() (sampling.h) for frequent words; 0 means no subsampling
+  double sample = 1e-3;  // threshold t of subsampling (keep_probabilities()); 0 means no subsampling
   // The learning rate decreases linearly from `rate` to `min_rate`. It is constant if `rate` is smaller.
   double rate = 0.025, min_rate = 1e-4;
   std::int64_t epochs = 5;

@@ -54,7 +54,7 @@ class WordVectors {
   // Copy the word's vector to `to`; return false if the word has no vector. If the file has n-grams, the
   // vector of an out-of-vocabulary word is the mean of the vectors of its n-grams.
   bool vector_of(std::string_view word, float* to) const;
-  // Return the word's vector. Throws usage that names the word if it has no vector.
+  // Return the word's vector. Throws usage if the word has no vector; the message names the word.
   std::vector<float> require(std::string_view word) const;
 
   Format format() const noexcept { return format_; }

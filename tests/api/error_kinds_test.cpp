@@ -1,4 +1,4 @@
-// The same mistake gives an error of the same kind from every public function.
+// Every public function reports the same mistake with the same kind of error.
 #include <gtest/gtest.h>
 
 #include <functional>

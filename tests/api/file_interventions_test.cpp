@@ -31,7 +31,7 @@ class OtherRun {
   }
 
   std::string file() const { return "file=" + (place / "other.safetensors").string(); }
-  // Return one output of input `row` (0 or 1) under these interventions.
+  // Return one output of input `row` (0 or 1) under `interventions`.
   Tensor output(const std::string& name, const std::vector<std::string>& interventions = {},
                 std::size_t row = 0) const {
     return runner.run(inputs[row], {.capture = {name}, .interventions = interventions}).at(name);
@@ -125,7 +125,7 @@ TEST(FileIntervention, EncoderDecodersTakeTheFileIntoEitherSide) {
   EXPECT_REGARD_ERROR(whisper.output(name, {cross}), ErrorKind::usage, "target_ids=");
 }
 
-// An image file is prepared like the image that the command reads.
+// The preprocessing of an image file in an intervention equals that of the input image.
 TEST(FileIntervention, ReadsAnImageAsTheModelsFolderSpecifies) {
   const std::string model = golden("hf-more/clip-words").string(),
                     one = golden("pictures/turned1.jpg").string(), two = golden("pictures/deep.png").string();

@@ -141,8 +141,8 @@ TEST_F(PublicSessions, MemoryCountsWeightsAsTheyAreHeld) {
   EXPECT_EQ(session_memory(model).weights, 4 * model.parameter_count());
   EXPECT_EQ(small.parameter_count(), model.parameter_count());
   EXPECT_LT(10 * session_memory(small).weights, 6 * session_memory(model).weights);
-  // In addition to the tensors of the file, the memory contains the sum of the weights of each output. There
-  // are as many sums as scales, and both are f32.
+  // In addition to the tensors of the file, the memory contains one f32 number for each quantisation scale:
+  // the sum of the weights of the output.
   const auto file = formats::Weights::open(folder_ / "small");
   auto bytes = static_cast<std::int64_t>(file.bytes());
   for (const std::string& name : file.names())

@@ -85,7 +85,7 @@ struct Entry {
 };
 
 // Call every entry alone, then all entries from four threads at once, and compare the bits. Each thread
-// starts at another entry.
+// starts at a different entry.
 inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rounds) {
   std::vector<std::string> alone;
   for (const Entry& entry : entries) alone.push_back(entry.call(-1).text());

@@ -30,7 +30,8 @@ class SharedObjects : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Pools, SharedObjects, ::testing::Values(1, 2));
 
-// Every thread joins, cancels, counts and steps. Each text equals that of a separate call of generate().
+// Every thread calls join(), cancel(), running(), waiting() and step(). Each text equals that of a separate
+// call of generate().
 TEST_P(SharedObjects, SessionsJoinedCancelledAndSteppedByAll) {
   const Model model = load(folder_ / "gpt");
   const std::vector<std::string> prompts{"the quick", "a", "lazy dog", "fox"};

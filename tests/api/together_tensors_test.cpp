@@ -98,7 +98,7 @@ TEST_P(TensorsTogether, Runners) {
   }
 }
 
-// Every thread adds conversations and steps. Each answer equals that of chat() alone.
+// Every thread adds conversations and calls step(). Each answer equals that of a separate call of chat().
 TEST_P(TensorsTogether, Conversations) {
   testing::write_text_model(folder_ / "gpt", "gpt");
   testing::write_file(folder_ / "gpt", "tokenizer_config.json",

@@ -1,5 +1,5 @@
-// Every public tensor function rejects invalid arguments with an error of kind usage (numeric for values).
-// It never crashes, reads out of bounds or returns meaningless numbers.
+// Every public tensor function rejects invalid arguments with ErrorKind::usage, or with ErrorKind::numeric if
+// a value cannot be represented. It never crashes, reads out of bounds or returns meaningless numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -59,7 +59,8 @@ TEST(Error, OtherExceptionsBecomeErrors) {
   EXPECT_EQ(attempt([]() -> int { throw std::runtime_error("x"); }).error().kind(), ErrorKind::internal);
   EXPECT_EQ(attempt([]() -> int { throw 7; }).error().kind(), ErrorKind::internal);
   EXPECT_EQ(attempt([]() -> int { throw input_error("x"); }).error().kind(), ErrorKind::invalid_input);
-  EXPECT_EQ(kind_of_system_error(EAGAIN), ErrorKind::resource_exhausted);  // std::thread could not start
+  // the error of a std::thread that cannot start
+  EXPECT_EQ(kind_of_system_error(EAGAIN), ErrorKind::resource_exhausted);
   EXPECT_EQ(kind_of_system_error(ENOENT), ErrorKind::io);
 }
 

@@ -64,8 +64,8 @@ TEST(Temporary, ManyWritersOfOnePathEachHaveAName) {
   EXPECT_TRUE(names.contains(TemporaryEntry(folder / "x", TemporaryEntry::Kind::folder).name()));
 }
 
-// A folder exists before it is locked, so another writer may remove it as a leftover; its creator must take
-// another name.
+// After a writer has created a folder and before it locks the folder, another writer may remove the folder as
+// a leftover. The creator must then take another name.
 TEST(Temporary, WritersThatRemoveEachOthersNewFoldersAllSucceed) {
   const TemporaryFolder folder;
   std::vector<std::future<void>> writers;
@@ -97,7 +97,7 @@ TEST(File, Maps) {
   EXPECT_REGARD_ERROR(MappedFile(folder.path()), ErrorKind::io, "directory");
 }
 
-// Opening a FIFO without a writer would block for ever.
+// Opening a FIFO without a writer would block forever.
 TEST(File, WhatIsNotARegularFileIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
@@ -152,7 +152,7 @@ TEST(AtomicFile, AFailureAtAnyStepLeavesOldOrNew) {
     EXPECT_TRUE(content == "old" || content == "new") << content;
     EXPECT_EQ(entries(folder.path()), 1u);
   }
-  EXPECT_EQ(failures, 5);  // create, write, sync, rename, sync folder
+  EXPECT_EQ(failures, 5);  // the steps that fail: create, write, sync, rename, sync folder
 }
 
 mode_t mode_of(const std::filesystem::path& path) {

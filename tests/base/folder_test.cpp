@@ -18,7 +18,7 @@ namespace regard::testing {
 namespace {
 
 // Another process may create the folder after commit() has checked that it does not exist. Callers that
-// create a cache then use the cache of that process, for which they require the kind usage.
+// create a cache expect ErrorKind::usage in this case, and use the cache of the other process.
 int created_meanwhile(const char* step, const std::filesystem::path& path) {
   return std::strcmp(step, "rename") == 0 && path.filename() == "made" ? EEXIST : 0;
 }
@@ -49,7 +49,8 @@ TEST(FolderLock, AReplacedFolderIsNotLocked) {
   EXPECT_NE(FolderLock::for_removal(folder / "checkpoint"), nullptr);
 }
 
-// Such a folder cannot be opened to sync it. Root may read any folder, so the test runs as another user.
+// A folder that a process may write but not read cannot be opened for fsync(). Root may read any folder, so
+// the test runs as another user.
 TEST(AtomicFile, WritesToAFolderThatItMayNotRead) {
   const TemporaryFolder folder;
   const pid_t child = ::fork();

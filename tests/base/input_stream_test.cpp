@@ -95,7 +95,7 @@ TEST_P(CompressedInput, TrailingBytesAreAnError) {
   EXPECT_REGARD_ERROR(read_decompressed(file("t", pack("one") + "rubbish")), ErrorKind::bad_file, "corrupt");
 }
 
-// As in gzip: zero bytes may follow a member.
+// As in the program gzip, zero bytes may follow a member of a file.
 TEST_F(Input, ZeroBytesAfterAGzipMemberAreIgnored) {
   const std::string packed = testing::gzip("one"), zeros(1 << 20, '\0');
   if (packed.empty()) GTEST_SKIP() << "this build cannot read gzip";

@@ -74,7 +74,7 @@ class Competitors {
   std::vector<std::thread> threads_;
 };
 
-// Measure `loops` parallel loops of `tasks` tasks of a few microseconds each, in seconds.
+// Return the time in seconds of `loops` parallel loops, each with `tasks` tasks of a few microseconds.
 double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   const Stopwatch watch;
   std::atomic<std::uint64_t> sum = 0;
@@ -103,7 +103,7 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
 }
 
 // One core is busy: a pool on all cores is about as fast as a pool with one thread less.
-// (oversubscription_monitor_test tests the decision itself.)
+// (oversubscription_monitor_test tests when a thread is parked.)
 TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's time is not the pool's";

@@ -1,4 +1,4 @@
-// regard attend --checkpoints: the checkpoints of a run, trained and shown as by a user.
+// regard attend --checkpoints, called as by a user: train a run and show its checkpoints.
 #include <gtest/gtest.h>
 
 #include <filesystem>

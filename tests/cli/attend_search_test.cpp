@@ -1,4 +1,4 @@
-// regard attend: the beam search and the tokenizers that a capture contains, run as by a user.
+// regard attend, called as by a user: the beam search and the tokenizers in a capture.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

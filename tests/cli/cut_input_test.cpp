@@ -1,5 +1,5 @@
-// How every command that reads lines handles an input that cannot be read to its end, or with a line that is
-// too long.
+// How every command that reads lines handles a truncated compressed input, and a line above the limit of 64
+// MiB.
 #include <gtest/gtest.h>
 
 #include "support/compress.h"

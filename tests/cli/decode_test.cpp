@@ -161,7 +161,7 @@ TEST_F(Decode, SamplingHasTheFoldersValues) {
   EXPECT_NE(refused.err.find("temperature"), std::string::npos) << refused.err;
 }
 
-// A wrong name of a setting is not ignored.
+// An unknown or unsupported setting is an error.
 TEST_F(Decode, SettingsWithoutEffectAreRefused) {
   for (const auto& [setting, expected] :
        {std::pair{"num_beam=4", "\"num_beams\""}, std::pair{"nonsense=1", "generation_config.json"},

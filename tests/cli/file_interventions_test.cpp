@@ -63,8 +63,8 @@ TEST_F(FileIntervention, TranscribesTheOtherSound) {
   EXPECT_EQ(text(sound_file("long.wav"), "").substr(0, patched.size() - 1),
             patched.substr(0, patched.size() - 1));
   EXPECT_EQ(text(sound_file("short.wav"), "patch encoder.output file=" + sound_file("short.wav")), own);
-  // Decoder values are taken from the transcript that the model generates for the other file. Here this is
-  // the same file, so the transcript does not change.
+  // Decoder values are taken from the transcript that the model generates for the file of the intervention.
+  // Here, this file is also the input, so the transcript does not change.
   EXPECT_EQ(
       text(sound_file("short.wav"), "patch decoder.1.residual positions=0 file=" + sound_file("short.wav")),
       own);

@@ -27,7 +27,7 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
   return files;
 }
 
-// transformers opened the golden folders and computed their outputs (tests/data/convert/make.py).
+// The written folders equal the golden folders, which transformers can open (tests/data/convert/make.py).
 TEST(ConvertCommand, WritesARunFolderForTransformers) {
   const TemporaryFolder folder;
   for (const std::string name : {"gpt2", "llama", "marian-two"}) {

@@ -34,7 +34,7 @@ class HfFolder : public ::testing::Test {
     for (const char* file : {"config.json", "generation_config.json", "model.safetensors"})
       fs::copy_file(testing::golden("hf-tiny/" + name) / file, root() / to / file);
   }
-  // Build the model folder of tests/data/marian-text/translate.py.
+  // Build the same model folder as tests/data/marian-text/translate.py.
   void make_marian() {
     copy_model("marian", "marian");
     const std::string bytes = read_file(testing::golden("sentencepiece") / "sp-bpe-identity" / "sp.model");
@@ -125,7 +125,8 @@ TEST_F(HfFolder, AT5FolderKnowsItsTasks) {
   EXPECT_NE(wrong.err.find("one of translation_en_to_de, summarization"), std::string::npos) << wrong.err;
 }
 
-// Without generation_config.json, the settings in config.json also apply if a task or --set changes others.
+// Without generation_config.json, the settings in config.json apply even if a task or --set changes other
+// settings.
 TEST_F(HfFolder, SettingsInTheConfigApplyWithATask) {
   copy_model("t5", "t5");
   testing::write_text_model(root() / "letters", "gpt", 200);
@@ -146,7 +147,7 @@ TEST_F(HfFolder, SettingsInTheConfigApplyWithATask) {
   }
 }
 
-// Multilingual BART: the first generated token is the one that generation_config.json forces.
+// forced_bos_token_id determines the first generated token, as in multilingual BART.
 TEST_F(HfFolder, AForcedFirstTokenIsWrittenFirst) {
   copy_model("bart", "bart");
   testing::write_text_model(root() / "letters", "gpt", 200);

@@ -196,7 +196,7 @@ TEST_F(Output, LongNamesAreWritten) {
   }
 }
 
-// The path of an output file is checked before the data or the model are read.
+// The path of an output file is checked before the data and the model are read.
 TEST_F(Output, PathsThatCannotBeWrittenAreErrorsBeforeTheComputation) {
   const std::string commands[] = {"evaluate " + model_ + " none.tsv --task embedding -o",
                                   "evaluate none none.tsv -o", "attend none text --html",
@@ -205,7 +205,7 @@ TEST_F(Output, PathsThatCannotBeWrittenAreErrorsBeforeTheComputation) {
     EXPECT_EQ(shell(command + " folder/output 2> said"), 4) << command;
     EXPECT_NE(said().find("folder/output: cannot create"), std::string::npos) << command << "\n" << said();
   }
-  EXPECT_EQ(entries(), 2u);  // the files text and said
+  EXPECT_EQ(entries(), 2u);  // the files "text" and "said"
 }
 
 // Each way to open a model for an evaluation warns once about a damaged checkpoint.
@@ -230,7 +230,7 @@ TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   EXPECT_EQ(script("ulimit -f 4; $R embed " + model_ + " many -q -o output 2> said"), 4);
   EXPECT_NE(said().find("File too large"), std::string::npos) << said();
   EXPECT_EQ(file_content(folder_ / "output"), "old");
-  EXPECT_EQ(entries(), 4u);  // the files text, many, output and said
+  EXPECT_EQ(entries(), 4u);  // the files "text", "many", "output" and "said"
 }
 
 // The --attend file may be the input file: it is replaced after all input was read.
@@ -266,7 +266,7 @@ TEST_F(Output, AnInterruptedEmbedLeavesTheOldFile) {
     EXPECT_EQ(script(command), 130) << option;
     EXPECT_EQ(file_content(folder_ / "output"), "old") << option;
   }
-  EXPECT_EQ(entries(), 4u);  // the files text, output, lines and results
+  EXPECT_EQ(entries(), 4u);  // the files "text", "output", "lines" and "results"
 }
 
 }  // namespace

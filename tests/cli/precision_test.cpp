@@ -1,4 +1,4 @@
-// `--precision bf16`: refused with a reason where the processor has no fast bf16 instructions, else accepted
+// `--precision bf16`: refused with a reason on a processor without fast bf16 instructions, otherwise accepted
 // by the commands that compute with a model.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Run the program with the families without self-attention: train, then classify, tag, generate, translate,
-// attend, context and resume.
+// Run the program with the model families that have no self-attention: train, then classify, tag, generate,
+// translate, attend, context and resume.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -158,7 +158,7 @@ TEST_F(StudyInputs, AttendShowsTheImageEncoderForAnImage) {
   }
 }
 
-// The vector of a text is read at its end token.
+// CLIP takes the vector of a text from its end token, which is at position 3.
 TEST_F(StudyInputs, FlowOfATextOfTwoEncodersBeginsAtItsEndToken) {
   const Json flow = table({clip_, "--view", "flow", "--text", "a cat"});
   EXPECT_EQ(flow["title"], "Attention flow from position 3 to each input token") << flow;

@@ -108,8 +108,8 @@ TEST_F(StudyProgram, AnInterruptedChoiceOfSetsContinuesFromItsFile) {
   const Json whole = table(arguments);
   EXPECT_EQ(with_state(), whole);
   const std::string state = read_file((folder_ / "state.jsonl").string());
-  // The second step was interrupted after four heads. The loss of its first head is changed, which shows that
-  // this loss is not computed again.
+  // Simulate an interruption of the second step after four heads. The loss of its first head is changed,
+  // which shows that this loss is not computed again.
   const std::size_t added = state.find("\"added\":");
   ASSERT_NE(added, state.npos);
   const std::size_t second = state.rfind('\n', added) + 1;

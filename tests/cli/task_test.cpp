@@ -54,7 +54,8 @@ TEST(EmbedCommand, WritesTheVectorsOfSentenceTransformers) {
   for (std::size_t i = 0; i < json.size(); ++i) {
     EXPECT_EQ(json[i]["line"], i + 1);
     EXPECT_EQ(json[i]["input"], wanted.about()["texts"][i]);
-    EXPECT_EQ(json[i]["truncated"].get<bool>(), i == 1 || i + 1 == json.size());  // these exceed 16 tokens
+    // these texts exceed 16 tokens
+    EXPECT_EQ(json[i]["truncated"].get<bool>(), i == 1 || i + 1 == json.size());
     const auto numbers = json[i]["embedding"].get<std::vector<float>>();
     ASSERT_EQ(static_cast<std::int64_t>(numbers.size()), vectors.columns());
     std::istringstream words(plain[i]);

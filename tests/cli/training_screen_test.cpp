@@ -50,7 +50,7 @@ std::string on_terminal(std::vector<std::string> arguments, const std::filesyste
 std::vector<std::string> shown_after(const std::string& written) {
   std::vector<std::string> lines(1);
   std::size_t row = 0;
-  bool start = true;  // the cursor is at the start of the line: the next text replaces it
+  bool start = true;  // the cursor is at the start of the line, so the next text replaces the line
   for (std::size_t at = 0; at < written.size();) {
     if (written.compare(at, 3, "\x1b[J") == 0) {
       lines.resize(row + 1), lines[row].clear(), at += 3;

@@ -61,7 +61,7 @@ TEST(EpochPlan, LongPairStandsAlone) {
   EXPECT_EQ(plan.batches(), 2u);
 }
 
-// The offsets of the pairs are a sparse file, so that the case needs no disk space and no memory.
+// The offsets of the pairs are a sparse file, so that this test needs no disk space and no memory.
 TEST(EpochPlan, RefusesMorePairsThanItsIndicesCanCount) {
   const testing::TemporaryFolder folder;
   const auto mapped = [&](const char* name, std::uint64_t bytes) {
@@ -139,8 +139,8 @@ TEST(EpochPlan, WindowsOfALargeCorpusAreReadInBlocks) {
   std::vector<std::uint32_t> order = flat(plan);
   EXPECT_EQ(order, flat(again));
   EXPECT_NE(order, flat(other));
-  // A tenth of an epoch reads fewer than 700 of the 2000 blocks of 100 pairs. With one window it reads all
-  // blocks.
+  // A tenth of an epoch reads fewer than 700 of the 2000 blocks of 100 pairs. If the corpus is a single
+  // shuffle window, it reads all blocks.
   const auto blocks_in_a_tenth = [](const std::vector<std::uint32_t>& pairs_read) {
     std::vector<bool> read(2000);
     for (std::size_t i = 0; i < pairs_read.size() / 10; ++i) read[pairs_read[i] / 100] = true;

@@ -152,8 +152,8 @@ TEST(Image, DamagedFilesAreRefused) {
   EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
 }
 
-// A pipe can be read only once. The bytes that detect its format would be missing from the list of files that
-// it contains.
+// A pipe can be read only once. If the detection read a pipe that contains a list of files, the beginning of
+// the list would be lost.
 TEST(Image, DetectionOfTheFormatDoesNotReadPipes) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

@@ -46,7 +46,7 @@ TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
                       "found 1 label");
 }
 
-// A label may be a link to a folder. A link to a folder that contains it does not repeat the images.
+// The folder of a label may be a symbolic link. Links that form a cycle do not repeat images.
 TEST_F(LabelledImage, LinksToFoldersAreFollowed) {
   const std::string pixel = "P2 1 1 255 7";
   file("set/cat/a.pgm", pixel), file("other/b.pgm", pixel);
@@ -99,8 +99,8 @@ TEST_F(LabelledImage, TablesOfPixels) {
             2);
 }
 
-// All columns are read in order, so the names in the header are not searched: they may repeat, and a wide
-// table does not need a comparison of each pair of names.
+// All columns are read in order, and the names in the header are not searched. Therefore, names may repeat,
+// and a wide table is read in linear time.
 TEST_F(LabelledImage, TheColumnsOfATableOfPixelsMayHaveEqualNames) {
   std::string names, values;
   for (int i = 0; i < 10000; ++i) names += "pixel,", values += "7,";
@@ -137,7 +137,7 @@ TEST_F(LabelledImage, RowsWithoutAPathAreSkipped) {
   EXPECT_EQ(set.report.count(SkipReason::malformed), 1);
 }
 
-// Column 0 does not exist. It does not select the last column, as in PixelTable.
+// Column 0 is an error. PixelTable::label_column differs: there, 0 selects the last column.
 TEST_F(LabelledImage, TheLabelColumnOfPixelsIsANumberFrom1) {
   TableOptions table{.files = {file("t.csv", "7,1,2,3,4\n")}, .format = TableFormat::csv, .columns = {"1"}};
   EXPECT_EQ(read_picture_rows(table, 16).rows.at(0).text, "7");

@@ -42,7 +42,7 @@ TEST(PictureFiles, TruncatedOnesAreRefused) {
   }
 }
 
-// Return a PNG file whose header gives this size, with too few pixels.
+// Return a PNG file with too few pixels for the size in its header.
 std::string png_of(std::uint32_t width, std::uint32_t height) {
   std::string bytes = read_file(testing::golden("pictures/deep.png"));
   for (int i = 0; i < 4; ++i) {

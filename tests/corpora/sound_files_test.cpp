@@ -127,8 +127,8 @@ std::string wave64_header(std::uint32_t size) {
          little(2 * kRate, 4) + little(2, 2) + little(16, 2) + "data" + id + little(size + 24, 8);
 }
 
-// libsndfile reads these files up to their last byte. A program that writes to a pipe does not know the size
-// of the samples and writes a large number.
+// libsndfile reads a truncated file of these formats without an error. A very large size is valid, because a
+// program that writes to a pipe does not know the size of the samples.
 TEST(UncompressedFiles, WithoutTheirLastSamplesAreErrors) {
   testing::TemporaryFolder folder;
   const std::string samples(200, '\1');

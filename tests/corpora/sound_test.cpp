@@ -48,7 +48,7 @@ TEST_F(Sound, EveryEncodingOfWav) {
                      .text()),
             half);
   EXPECT_EQ(read(WavFile{.tag = 0xFFFE, .data = little(0x4000, 2) + little(0xE000, 2)}.text()), half);
-  // The smallest and the largest values of G.711.
+  // Small and large values of G.711: A-law (tag 6) and µ-law (tag 7).
   EXPECT_EQ(read(WavFile{.tag = 6, .bits = 8, .data = "\xD5\x55\xAA\x2A"}.text()),
             (std::vector<float>{8 / 32768.0f, -8 / 32768.0f, 32256 / 32768.0f, -32256 / 32768.0f}));
   EXPECT_EQ(read(WavFile{.tag = 7, .bits = 8, .data = "\xFF\xFE\x80\x01"}.text()),
@@ -66,7 +66,7 @@ TEST_F(Sound, UnknownSizesEndWithTheFile) {
   // of these sizes into the header.
   for (const std::uint64_t size : {0ull, 0xFFFFFFFFull, 0x7FFFF000ull, 0x7FFFFF00ull, 0x80000000ull})
     EXPECT_EQ(read(WavFile{.data = little(0x4000, 2), .size = size}.text()), std::vector<float>{0.5f});
-  // SoX rounds this size down to whole frames: for frames of 6 bytes, to 0x7FFFEFFC.
+  // SoX rounds 0x7FFFF000 down to whole frames: for frames of 6 bytes, to 0x7FFFEFFC.
   const std::string two = little(0x400000, 3) + little(0x400000, 3);
   EXPECT_EQ(read(WavFile{.channels = 2, .bits = 24, .data = two, .size = 0x7FFFEFFC}.text()),
             std::vector<float>{0.5f});

@@ -221,7 +221,7 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 column");
 }
 
-// A process can open only about 1000 files.
+// A process can have only about 1000 files open by default.
 TEST_F(Table, FilesThatAreReadInOrderAreOpenedOneAtATime) {
   const auto open_files = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});

@@ -18,7 +18,8 @@ const Phrase& phrase(const std::string& english) {
 }
 
 TEST(PhrasebookAlignment, IsAsMadeByHand) {
-  // "p" marks a possible link: a function word, or a part of a phrase that translates only as a whole.
+  // "i-j" is a link of English word i and Hindi word j, counted from 0. "ipj" is a possible link: a function
+  // word, or a part of a phrase that translates only as a whole.
   const std::pair<const char*, const char*> kByHand[] = {
       // परीक्षा एक सरल काम थी।
       {"The exam was a piece of cake.", "0p0 1-0 2-4 3p1 3p2 3p3 4p1 4p2 4p3 5p1 5p2 5p3 6p1 6p2 6p3"},

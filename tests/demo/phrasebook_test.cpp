@@ -149,7 +149,7 @@ TEST(Phrasebook, IsWrittenInNormalisedDevanagari) {
 TEST(Phrasebook, EndsBothSidesAlike) {
   for (const Phrase& phrase : phrasebook()) {
     const char mark = phrase.english.back();
-    if (std::isalpha(static_cast<unsigned char>(mark))) {  // a phrase or a title
+    if (std::isalpha(static_cast<unsigned char>(mark))) {  // a phrase or a title has no punctuation mark
       for (const char* end : {"।", "?", "!", ",", " "})
         EXPECT_FALSE(phrase.hindi.ends_with(end)) << phrase.hindi;
       continue;

@@ -65,8 +65,8 @@ std::vector<float> sum_on_one_rank(std::span<const std::int64_t> sizes, std::int
   return gradients_of(list);
 }
 
-// Return the gradients summed in the order of the micro-batches, without the binary tree. The bits must
-// differ from the expected ones.
+// Return the gradients summed in the order of the micro-batches, without the binary tree. The bits of this
+// sum must differ from those of the tree; otherwise, the order of the additions has no effect in the test.
 std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_t leaves) {
   const auto parameters = parameters_of(sizes);
   const std::vector<Parameter*> list = pointers(parameters);

@@ -136,7 +136,7 @@ TEST(Launch, WithoutALauncherThereIsOneProcess) {
   ranks->close();
 }
 
-// A rank that its launcher bound to one core keeps the binding for one thread, and loses it for two.
+// A rank that is bound to one core keeps the binding if it uses one thread, and loses it if it uses two.
 TEST(Launch, ABindingStaysIfItHasEnoughCores) {
   const int host = usable_cores();
   if (host < 2) GTEST_SKIP() << "one core";

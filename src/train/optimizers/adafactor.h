@@ -8,8 +8,8 @@
 
 namespace regard::train {
 
-// Base class of both variants. They compute u = g · 1/√(estimate of g²) and w −= rate · u, and limit the root
-// mean square of u.
+// Base class of Adafactor and AdafactorTorch. Both compute u = g · 1/√(estimate of g²), limit the root mean
+// square of u, and update the weight: w −= rate · u.
 class FactoredOptimizer : public Optimizer {
  protected:
   // View of a weight as a sequence of matrices [rows, columns]. A vector is a matrix with one row.
@@ -38,7 +38,7 @@ class FactoredOptimizer : public Optimizer {
   };
   void apply(ThreadPool& pool, const Slot& slot, const Change& change);
 
-  std::vector<float> row_factor_, column_factor_;  // buffers with the size of the largest weight
+  std::vector<float> row_factor_, column_factor_;  // one per row and one per column of the largest weight
   std::vector<double> partial_;                    // partial sums, one per row
 };
 
@@ -54,8 +54,9 @@ class Adafactor : public FactoredOptimizer {
   void update(ThreadPool& pool, Slot& slot, const Step& step) override;
 };
 
-// Adafactor as in torch.optim.Adafactor. The learning rate is at most 1 / √step; it is always multiplied by
-// the root mean square of the weight. Epsilon is the lower bound of the second moment.
+// Adafactor as in torch.optim.Adafactor. The learning rate is at most 1 / √step, and is always multiplied by
+// the root mean square of the weight (at least smallest_scale). The lower bound of the second moment is ε²,
+// where ε is the machine epsilon of float; AdafactorOptions::epsilon is not used.
 class AdafactorTorch : public FactoredOptimizer {
  public:
   AdafactorTorch(std::span<Parameter* const> parameters, const OptimizerOptions& options,

@@ -3,7 +3,7 @@
 // computed in f32 instead of bf16:
 //   buffer += (1 − momentum) · (g − buffer)
 //   u = buffer; with Nesterov's momentum, u = g + momentum · (buffer − g)
-//   X = u / ‖u‖; then five times: G = X Xᵀ, X = a X + (b G + c G G) X,
+//   X = u / ‖u‖; then `iterations` times (default: 5): G = X Xᵀ, X = a X + (b G + c G G) X,
 //       with a = 3.4445, b = −4.775, c = 2.0315
 //   w −= learning_rate · weight_decay · w; w −= learning_rate · scale · X
 // State: "momentum" of the hidden matrices, "first" and "second" of the others.
@@ -30,7 +30,7 @@ class Muon : public Optimizer {
   void direction(ThreadPool& pool, Slot& slot, const Step& step);
   void orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns);
 
-  Tensor x_, next_, gram_, square_;  // buffers with the size of the largest matrix
+  Tensor x_, next_, gram_, square_;  // buffers for the largest matrix
 };
 
 }  // namespace regard::train

@@ -22,8 +22,8 @@ struct AdafactorOptions {
   double first_moment = 0.0;     // decay of the moving average of updates; 0 means no moving average
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
   double clip_threshold = 1.0;   // maximum root mean square of an update
-  double epsilon = 1e-30;        // constant added to squared gradients
-  double smallest_scale = 1e-3;  // with scale_parameter: lower bound of the weight's root mean square
+  double epsilon = 1e-30;        // constant added to squared gradients; not used by adafactor-torch
+  double smallest_scale = 1e-3;  // lower bound of the root mean square of the weight
 };
 
 // Options of Muon (muon.h).

@@ -100,7 +100,7 @@ class Captioning : public Task {
 
   PictureSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   PictureInput input_;
-  SpecialIds folder_special_;  // special ids of model.from; −1 for missing tokens
+  SpecialIds folder_special_;  // start and end token of model.from; −1 if missing
   SpecialIds special_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

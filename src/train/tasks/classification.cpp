@@ -81,7 +81,7 @@ class Classification : public EncoderTask {
   struct Predictions {
     std::vector<std::int32_t> labels;  // id of the predicted label of each row, for single_label
     std::vector<float> values;         // label probabilities (multi_label) or numbers (regression)
-    std::vector<float> probabilities;  // probability of each of the predicted labels
+    std::vector<float> probabilities;  // probability of the predicted label of each row, for single_label
     double loss = 0, weight = 0;
   };
 
@@ -264,8 +264,8 @@ void Classification::measure_labels(const Predictions& predictions, ValidationRe
     add(kMatthews, metrics::matthews(predictions.labels, valid_.labels, classes));
     return;
   }
-  // The metrics of multi-label classification are the fraction of rows whose labels are all correct, and the
-  // mean F1 of the labels, F1 = 2 · true positives / (predicted + true).
+  // The metrics of multi-label classification are the subset accuracy (fraction of rows whose labels are all
+  // correct) and the macro F1. The F1 of a label is 2 · true positives / (predicted + true).
   const std::size_t rows = valid_.examples.size(), width = labels_.size();
   std::vector<double> both(width), either(width);
   std::int64_t right = 0;

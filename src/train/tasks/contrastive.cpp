@@ -89,8 +89,7 @@ class Contrastive : public Task {
 
   PictureSplit rows_;  // rows of the data; load() moves them to train_ and valid_
   PictureInput input_;
-  // Padding ids, one for each token of a padded text. The ids of a shorter text overwrite the first padding
-  // ids.
+  // A text of padding tokens only. add_text() copies a shorter text over its first tokens.
   std::vector<std::int32_t> padding_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

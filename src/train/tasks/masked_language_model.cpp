@@ -247,8 +247,8 @@ Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                     options.factor);
 }
 
-// Add the first sentence as a sample: the text with its masks, and the text with predictions in place of the
-// masks.
+// Add the first example of the batch as a sample: its masked text, the original text, and the text with the
+// predicted tokens.
 void MaskedLanguageModel::add_sample(const Tensor& logits, const Batch& batch,
                                      ValidationReport& report) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);

@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// Read the sentences of files, which are tables or column files, and call add(sentence, index of the file)
+// Read the sentences of files (tables, CoNLL-U files or BIO files), and call add(sentence, index of the file)
 // for each.
 template <class Add>
 data::RowReport read_sentences(const RunConfig& config, const std::vector<std::string>& files, Add&& add) {

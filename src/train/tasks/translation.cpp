@@ -26,8 +26,8 @@ constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 // Indices of the token stores in the encoded corpora.
 enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValidTarget, kPairStores };
 
-// Tokenizes pairs of texts into two token stores. Pairs longer than max_length tokens, and pairs with a text
-// without tokens, are counted and dropped.
+// Tokenizes pairs of texts into two token stores. Pairs with a text of more than max_length tokens, or with a
+// text without tokens, are counted and dropped.
 class PairTokenizer {
  public:
   // Destination of the pairs: the sources go to the store `source_store`, the targets to the next store. With
@@ -56,7 +56,7 @@ class PairTokenizer {
     for (std::size_t i = 0; i < source.size(); ++i) {
       end_with(source[i], source_end_);
       end_with(target[i], target_end_);
-      // Without an unknown token and an end token, a text may have no tokens.
+      // A text may have no tokens if the vocabulary has neither an unknown token nor an end token.
       if (source[i].empty() || target[i].empty()) {
         ++without_tokens_;
         continue;
