@@ -58,8 +58,8 @@ TEST(AlignmentError, LinksTheWordsWithTheLargestSums) {
                                     0.30, 0.10, 0.10, 0.50,  //
                                     0.00, 0.00, 0.00, 1.00};
   const std::vector<std::int64_t> rows{0, 0, 1, -1}, columns{0, 1, 1, -1};
-  // Sums of weights on the source words: target word 0 has 0.60 and 1.05, word 1 has 0.30 and 0.20. The token
-  // without a word does not count.
+  // Target word 0 has the summed weights 0.60 and 1.05 on the two source words, target word 1 has 0.30 and
+  // 0.20. The last source token belongs to no word and is ignored.
   EXPECT_EQ(plain(strongest_links(weights, rows, columns)), (Links{{1, 0, 1}, {0, 1, 1}}));
   const std::vector<double> nothing(4, std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(strongest_links(nothing, std::vector<std::int64_t>{0}, columns).empty());

@@ -258,8 +258,8 @@ TEST(ShownParameters, AreLeftOutOfLongTextsAndAboveTheLimit) {
   EXPECT_EQ(shown(more), 2);
 }
 
-// The tokens of source and target together decide whether the activations for the steps, or for the page, are
-// computed.
+// The number of source and target tokens together decides whether activations are computed, for the
+// step-by-step view and for the page.
 TEST(ShownParameters, ActivationsAreComputedForShortInputs) {
   const testing::TemporaryFolder folder;
   copy_with_tokenizer("t5", folder / "t5");
