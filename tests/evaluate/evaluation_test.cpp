@@ -321,8 +321,8 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.txt", "x"), {}), ErrorKind::usage, "SQuAD");
 }
 
-// The first file has another format than the second. Read in the format of the first file, a line of the
-// second would be valid but have another meaning.
+// All data files must have one format: a line of JSON that is read as a line of a column file would be a word
+// and its label, without an error.
 TEST(Evaluation, FilesOfDifferentFormatsAreRefused) {
   Opened nli("hf-more/bert-nli"), ner("hf-more/bert-ner");
   const testing::TemporaryFolder folder;

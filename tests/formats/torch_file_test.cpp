@@ -116,7 +116,8 @@ void read_pickle(std::string_view bytes) {
 using namespace std::string_view_literals;
 
 TEST(Pickle, RefusesEveryOtherInstruction) {
-  // The supported opcodes: those that build numbers, strings, containers and tensors. All others are tested.
+  // The supported opcodes build numbers, strings, containers and tensors: those in `known`, and those in
+  // `made` that are not ASCII. All other opcodes are tested.
   const std::string_view known = ".(qrhjNKMJGX}])taesucQRb"sv;
   for (int code = 0; code < 256; ++code) {
     const bool made = known.find(static_cast<char>(code)) != known.npos || code == 0x80 || code == 0x95 ||

@@ -44,7 +44,7 @@ TEST(AlignmentError, IsThatOfOchAndNey) {
   EXPECT_DOUBLE_EQ(counts.precision(), 2.0 / 3.0);
   EXPECT_DOUBLE_EQ(counts.recall(), 0.5);
   EXPECT_DOUBLE_EQ(counts.error_rate(), 1.0 - 3.0 / 5.0);
-  // A second sentence with A = S = P adds to the counts: 1 − (2 + 3) / (4 + 3).
+  // The counts of a second sentence with A = S = P are added: 1 − (2 + 3) / (4 + 3).
   count_links(counts, parse_alignment("0-0"), parse_alignment("0-0"));
   EXPECT_DOUBLE_EQ(counts.error_rate(), 1.0 - 5.0 / 7.0);
   EXPECT_EQ(AlignmentCounts().error_rate(), 0.0);
