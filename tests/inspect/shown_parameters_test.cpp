@@ -258,8 +258,8 @@ TEST(ShownParameters, AreLeftOutOfLongTextsAndAboveTheLimit) {
   EXPECT_EQ(shown(more), 2);
 }
 
-// The number of source and target tokens together decides whether activations are computed, for the
-// step-by-step view and for the page.
+// Activations are computed for the step-by-step view if source and target have at most 64 tokens each, and
+// for the page if (source tokens + target tokens) · hidden size is at most 30000.
 TEST(ShownParameters, ActivationsAreComputedForShortInputs) {
   const testing::TemporaryFolder folder;
   copy_with_tokenizer("t5", folder / "t5");

@@ -163,6 +163,8 @@ TEST_F(CtcFolder, EveryLetterIsLowerCased) {
   EXPECT_EQ(transcribe({}).at(0).text, expected);
 }
 
+// Overlapping pieces give about as many labels as the whole sound, and the same end. Their labels can differ,
+// because each piece is normalised separately.
 TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   tasks::TranscribeOptions whole, pieces;
   whole.ctc.segment_seconds = pieces.ctc.segment_seconds = whole.ctc.pause_seconds =
