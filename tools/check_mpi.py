@@ -358,7 +358,8 @@ def kills(base, task, count):
         if killed:
             victim = draw.choice(victims + [process.pid])
             try:
-                for one in (process.pid, *victims) if victim == process.pid else (victim,):  # without mpirun nobody ends the ranks
+                # if mpirun is killed, it cannot end the ranks, so kill them too
+                for one in (process.pid, *victims) if victim == process.pid else (victim,):
                     os.kill(one, signal.SIGKILL)
             except ProcessLookupError:
                 killed = victim == process.pid

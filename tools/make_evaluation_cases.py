@@ -161,7 +161,7 @@ def question_answering(path):
         truths = [" ".join(words[at:at + 2]) if len(words) < 2 or " ".join(words[at:at + 2]) in one["context"] else words[at]]
         if random.random() < 0.5:
             truths.append(predicted)
-        if one["options"]:  # the number of candidates can change the best answer
+        if one["options"]:  # the best answer can depend on the number of candidates
             continue
         key = str(len(questions))
         questions.append(types.SimpleNamespace(qas_id=key, answers=[{"text": truth} for truth in truths]))

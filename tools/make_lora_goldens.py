@@ -103,7 +103,8 @@ def make(name, builder, arguments):
     for key, parameter in model.named_parameters():
         by_pointer[parameter.data_ptr()] = parameter
     for key, value in saved.items():
-        if by_pointer[value.data_ptr()].grad is not None:  # None for a saved weight that the loss does not depend on
+        # None if the loss does not depend on the saved weight
+        if by_pointer[value.data_ptr()].grad is not None:
             tensors["grad." + key] = by_pointer[value.data_ptr()].grad
     adapted = sorted(key[len("base_model.model."):-len(".lora_A.weight")] for key in saved if key.endswith(".lora_A.weight"))
     merged = model.merge_and_unload().state_dict()

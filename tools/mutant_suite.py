@@ -75,7 +75,7 @@ def limit_resources():
 
 class Step(typing.NamedTuple):
     """The compilation of one file."""
-    object: pathlib.Path  # where the linker finds the result
+    object: pathlib.Path  # path of the object file that the linker reads
     key: tuple  # equal for steps with equal results
     command: list
 
@@ -88,7 +88,7 @@ class Suite:
         self.scratch = build / "mutant"
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(parents=True)
-        self.objects = {}  # the object file of each compiled step
+        self.objects = {}  # key of a compiled step: path of its object file
         self.shell(["cmake", "--preset", "asan" if sanitizers else "release", "-B", str(build)])
         self.shell(["cmake", "--build", str(build), "-j", str(jobs)])
         self.commands = self.read_commands()
@@ -260,7 +260,8 @@ class Suite:
         if mutant["file"] not in self.commands:
             return "not built", ""
         folder = self.compile([mutant])
-        # With an object that has variables, the program would have each twice, because the unity file has them too.
+        # The unity file defines the variables of its sources, so an object with variables would define them
+        # twice.
         if folder is not None and any(map(has_variables, folder.glob("*.o"))):
             folder = self.compile([mutant], groups=True)
         if folder is None:
@@ -288,7 +289,7 @@ class Suite:
                 for one in alive:
                     by[one["number"]] = self.detects(program, folders[one["number"]], names)
                 found = [one for one in alive if by[one["number"]]]
-                if not found and (not ended or folder is None):  # run each mutant alone
+                if not found and (not ended or folder is None):  # test each mutant alone
                     for one in alive:
                         by[one["number"]] = self.detects(program, folders[one["number"]])
                 if not found or ended:  # the other mutants pass the failed tests alone, and all other tests together

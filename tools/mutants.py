@@ -34,8 +34,8 @@ OPERATORS = [
     (r" \* ", " + "), (r"std::max", "std::min"), (r"std::min", "std::max"), (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"), (r"\+= ", "-= "), (r"return (?=\w)", "return !"), (r"\b0\.5", "0.25"), (r"\b2\b", "3"),
     (r"continue;", "break;"), (r"\bif \((?!constexpr)", "if (!")]
-DRAWS = 100_000  # after this many draws without a new mutant, all are taken to be drawn
-TOGETHER = 24  # at most this many mutants run the remaining programs together
+DRAWS = 100_000  # after this many draws in a row without a new mutant, all mutants are assumed to be drawn
+TOGETHER = 24  # maximum number of mutants that run the remaining programs together
 
 
 def mutants(root, seed, directories):

@@ -140,7 +140,8 @@ def golden():
 
     print(json.dumps({
         "tokenizers": tokenizers.__version__,
-        # "a" and the code point, then "b", or a mark of a low class that goes before others
+        # "a", the code point, and "b" or a mark of a low combining class, which is sorted before marks of
+        # higher classes
         "normalizers": {name: [digests(n.normalize_str, "a", "b"), digests(n.normalize_str, "a", "\u0334")]
                         for name, n in normal.items()},
         # pieces of "a", the code point, "b", each with "|" after it

@@ -114,7 +114,8 @@ TEST_F(Sharded, AnyNumberOfRanksGivesTheSameBits) {
   EXPECT_NE(content("1", "model.safetensors"), content("other", "model.safetensors"));
 }
 
-// Rank 1 of 2 has micro-batches 2 and 3, so shards 2, 3 and 6; the files of the other shards do not exist.
+// Of 4 micro-batches, rank 1 of 2 computes the micro-batches 2 and 3. They read the shards 2, 3 and 6; on
+// each rank, the paths of the other shards are replaced by a path that does not exist.
 TEST_F(Sharded, ARankReadsOnlyItsOwnShards) {
   train(1, config("alone"));
   train(2, config("two"), false, [&](RunConfig& own, int rank) {
@@ -142,7 +143,8 @@ TEST_F(Sharded, AnEpochEndsWhenEveryMicroBatchHasReadItsShards) {
   train(1,
         config("epochs-1", {"training.max_steps=0", "training.max_epochs=2", "training.windows=sequential"}));
   expect_equal_runs("epochs", "epochs-1");
-  // The shards of micro-batch 2 have 320 characters; the shards of micro-batch 3 have only 130.
+  // The shards of micro-batch 3 have 130 characters and those of micro-batch 2 have 320, so micro-batch 3
+  // reads its shards more often.
   const Json position = Json::parse(content("epochs", "state.json")).at("position").at("micro_batches");
   ASSERT_EQ(position.size(), 4u);
   double least = 1e9, most = 0;

@@ -31,7 +31,7 @@ class ThreadNetwork {
     const std::lock_guard lock(mutex_);
     return sent_[static_cast<std::size_t>(rank)];
   }
-  // Deliver no message of `rank` from number `from_message` on.
+  // Discard the messages of `rank` from number `from_message` on.
   void silence(int rank, std::int64_t from_message) {
     silent_rank_ = rank;
     silent_from_ = from_message;

@@ -1,5 +1,5 @@
-// Training on several ranks gives the same bits as training on one rank: weights, losses, gradient norms and
-// the state of the optimiser, sharded or not.
+// Training on several ranks, with and without a sharded optimiser, gives the same bits as training on one
+// rank: weights, losses, gradient norms and optimiser state.
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Trained {
   std::vector<float> weights;
   std::vector<double> losses, norms;
   std::map<std::string, std::vector<float>> state;
-  std::int64_t state_elements = 0;  // elements on the rank that has the most
+  std::int64_t state_elements = 0;  // largest number of elements of optimiser state on one rank
   bool operator==(const Trained&) const = default;
 };
 
@@ -55,7 +55,7 @@ Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& h
   options.ema_decay = 0.9;
   options.ranks = &ranks;
   options.shard_optimizer = setup.shard;
-  options.bucket_elements = 1500;  // several buckets, some with parts of a weight
+  options.bucket_elements = 1500;  // several buckets; some contain only a part of a weight
   options.precision = setup.precision;
   options.gradient_checkpointing = setup.checkpointing;
   Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
@@ -76,7 +76,8 @@ Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& h
   return result;
 }
 
-// Train, and return the result of rank 0. The weights and losses of the other ranks must be equal to it.
+// Train on `ranks` ranks and return the result of rank 0; expect the same weights and losses on all ranks.
+// `most_held` receives the largest number of elements of optimiser state on one rank.
 Trained trained(int ranks, const Case& setup, std::int64_t* most_held = nullptr) {
   Trained first;
   std::vector<Trained> all(static_cast<std::size_t>(ranks));
@@ -158,7 +159,7 @@ TEST(TrainerOnRanks, BucketsAreSentDuringTheBackwardPass) {
     Trainer trainer(*model, pool, *batches, objective, options);
     for (int step = 0; step < 3; ++step) {
       trainer.step();
-      // Each bucket sends a message with a partial sum, and perhaps one with the total of this rank's part.
+      // Each bucket sends at least one message, which contains a partial sum.
       EXPECT_GE(objective.during - objective.before, 12) << "step " << step;
     }
   });

@@ -85,7 +85,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   ASSERT_EQ(first_columns.exit_code, 0) << first_columns.err;
   EXPECT_EQ(Json::parse(first_columns.out)["bleu"], got["bleu"]);
 
-  // TER is computed, and -o writes each row with its source.
+  // TER is computed, and the file of -o contains each source with its translation.
   EXPECT_GT(got["ter"], 0.0);
   EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "-o", "rows.jsonl"}).exit_code, 0);
   std::istringstream objects(file_content(folder / "rows.jsonl")), outputs(file_content(folder / "out.txt"));

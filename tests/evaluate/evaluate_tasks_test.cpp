@@ -172,8 +172,8 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
 }
 
-// A translation is evaluated on a table read as for the other tasks: empty lines are skipped. Columns of
-// line-aligned files are refused instead of ignored.
+// In a table of translations, empty lines are skipped, as in tables of other tasks. --columns is refused for
+// a pair of line-aligned files.
 TEST_F(EvaluateTasks, TranslationReadsTablesAsOtherTasksDo) {
   const std::string translator = model("convert/marian/run");
   write_file(folder.path(), "pairs.tsv", "the man\tder mann\n\nthe boy\tder junge\n");

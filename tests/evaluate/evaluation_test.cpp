@@ -235,7 +235,7 @@ TEST(Comparison, RowsWithoutScoresAreLast) {
 }
 
 // Statistics number the labels in sorted order, so the order of the labels in a model has no effect. Models
-// with different labels cannot be compared: their rows are mixed in one table.
+// with different sets of labels cannot be compared.
 TEST(Evaluation, OnlyModelsWithTheSameLabelsAreCompared) {
   const auto evaluated = [](const std::vector<std::string>& labels,
                             const std::vector<std::int32_t>& predicted,
@@ -321,8 +321,8 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.txt", "x"), {}), ErrorKind::usage, "SQuAD");
 }
 
-// The format of the first file does not apply to the others: a line of JSON, read as a line of a column file,
-// is a word and its label.
+// All data files must have one format: a line of JSON that is read as a line of a column file would be a word
+// and its label, without an error.
 TEST(Evaluation, FilesOfDifferentFormatsAreRefused) {
   Opened nli("hf-more/bert-nli"), ner("hf-more/bert-ner");
   const testing::TemporaryFolder folder;

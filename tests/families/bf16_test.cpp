@@ -23,7 +23,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return std::sqrt(difference / std::max(size, 1e-30));
 }
 
-// Compute in bf16 on every machine.
+// Selects the emulation of the bf16 instructions, so that the tests run on every machine.
 class Bf16Families : public ::testing::Test {
  protected:
   void SetUp() override { kernels::set_bf16_path(kernels::Bf16Path::emulated); }

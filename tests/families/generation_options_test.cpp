@@ -87,7 +87,8 @@ infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden,
   return options;
 }
 
-// Without generation_config.json, transformers reads config.json, and its decoder for keys that are missing.
+// Without generation_config.json, transformers reads the options from config.json. Keys that are missing
+// there are read from its "decoder".
 TEST(GenerationOptions, AreReadFromOldConfigs) {
   formats::ModelFolder folder;
   folder.config = {

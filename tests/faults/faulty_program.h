@@ -70,9 +70,9 @@ inline bool tries_all_calls() {
   return wanted != nullptr && std::string(wanted) == "all";
 }
 
-// Return the calls to try, numbered from 1 to `count`: all with `make faults`, else at most `most`, evenly
-// spread. If `parts` tests share the calls, return consecutive calls for `part`, because these often leave
-// equal states.
+// Return the numbers, from 1 to `count`, of the file calls to try: all with `make faults`, else at most
+// `most`, evenly spread. If several tests divide the calls, return those of test `part` of `parts`. They are
+// consecutive, because consecutive calls often leave equal states.
 inline std::vector<std::size_t> chosen_calls(std::size_t count, std::size_t most, std::size_t part = 0,
                                              std::size_t parts = 1) {
   const bool all = tries_all_calls() || count <= most;
@@ -132,7 +132,7 @@ inline std::vector<std::string> leftovers(const std::filesystem::path& folder) {
   return found;
 }
 
-// Expect that the program was killed (KIND "kill"), reported an I/O error (exit code 4), or succeeded.
+// Expect exit code 0, or the code of the fault: 4 for an I/O error, 128 + 9 if the fault kills the program.
 inline void expect_clean_ending(int exit_code, const std::string& fault, const std::string& error = "") {
   const int expected = fault.starts_with("kill") ? 128 + 9 : 4;
   EXPECT_TRUE(exit_code == expected || exit_code == 0) << fault << ": " << exit_code << ": " << error;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr int kKills = 3;  // kills per task in `make test`
 
-// A run file for the corpora of train/tiny_task.h.
+// The name of a case, and its run file for the corpora of train/tiny_task.h.
 struct KillCase {
   std::string name, settings;
 };
@@ -206,7 +206,7 @@ void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-// Return the processor time of a process, of its main thread only.
+// Return the seconds of processor time that the main thread of a process has used.
 double processor_seconds(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/schedstat");
   double nanoseconds = 0.0;
@@ -214,7 +214,7 @@ double processor_seconds(pid_t process) {
   return 1e-9 * nanoseconds;
 }
 
-// Start a run whose steps take minutes, and return its process when it has begun its first step.
+// Start a run whose steps take minutes, wait until its first step has begun, and return its process id.
 pid_t start_slow_run(const fs::path& folder) {
   KillCase slow = kill_cases()[1];
   const auto replace = [&slow](const std::string& old, const std::string& by) {
@@ -232,14 +232,15 @@ pid_t start_slow_run(const fs::path& folder) {
   }
   std::error_code none;
   for (int i = 0; i < 3000 && !(fs::file_size(folder / "run/log.jsonl", none) > 0 && !none); ++i) pause(10);
-  // The log begins before the first step. Half a second of computing later, the step has begun.
+  // The log file is created before the first step. After another half second of processor time, the step has
+  // begun.
   const double begin = processor_seconds(child);
   for (int i = 0; i < 3000 && processor_seconds(child) < begin + 0.5; ++i) pause(10);
   return child;
 }
 
-// A run that is told to stop abandons a step that takes minutes, saves, and ends within 10 seconds. The
-// resumed run begins with that step; the limit below is longer, for busy machines.
+// After a signal, a run abandons a step that takes minutes, saves, and ends within 10 seconds (20 in this
+// test, for busy machines). The saved state is that before the step.
 TEST(FirstSignal, SavesWithoutWaitingForALongStep) {
   const TemporaryFolder folder;
   const pid_t child = start_slow_run(folder.path());

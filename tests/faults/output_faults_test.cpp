@@ -1,5 +1,5 @@
-// If a file call fails, output files and folders other than runs are complete or absent, and the old file is
-// kept until the new one is complete. Running the program again repairs everything.
+// If a file call fails, an output file is either the old one or complete, and a new output folder is either
+// absent or complete. Running the program again gives the complete output and removes temporary files.
 #include <map>
 #include <numeric>
 #include <set>
@@ -21,7 +21,8 @@ struct OutputCase {
   // if "run" is an argument.
   std::vector<std::string> arguments;
   bool replaces = true;  // true: the output replaces an old file; false: it is a new folder
-  bool forks = false;    // true: all faults in one process, because of long work before the first file call
+  // true: fork one process for all faults, because the program computes long before its first file call
+  bool forks = false;
 };
 
 void PrintTo(const OutputCase& row, std::ostream* out) {
@@ -94,7 +95,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
   }
   const auto old = content_of(trials[0].place / "output");
   if (row.forks) run_forked(row.arguments, fresh("forked"), trials, folder_.path());
-  std::set<std::string> mended;  // many faults leave the same state, which is repaired only once
+  std::set<std::string> mended;  // the repaired states; many faults leave the same state
   for (auto& [fault, place, exit_code] : trials) {
     if (!row.forks) {
       const ProgramResult result = run_with_fault(row.arguments, place, fault);
@@ -106,7 +107,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
     EXPECT_TRUE(left == old || left == whole) << fault;
     EXPECT_TRUE(exit_code != 0 || left == whole) << fault;
     if (mended.insert(state_of(place)).second) {
-      // The program refuses to overwrite a complete folder.
+      // If the new folder is already complete, the program refuses to overwrite it.
       const bool again = row.replaces || left.empty();
       EXPECT_TRUE(!again || run_program(row.arguments, place).exit_code == 0) << fault;
       EXPECT_TRUE(content_of(place / "output") == whole) << fault;

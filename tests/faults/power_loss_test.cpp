@@ -14,10 +14,11 @@ namespace {
 using Data = RecordedDisk::Data;
 using Loss = RecordedDisk::Loss;
 
-constexpr std::size_t kResumedStates = 40;  // REGARD_FAULTS=all (make faults) resumes all states
+// states from which the run is resumed; all states with REGARD_FAULTS=all (make faults)
+constexpr std::size_t kResumedStates = 40;
 
-// Return the losses to try at a point with `changes` changes of names that were not synced. `seed`
-// determines the random ones.
+// Return the power losses to try after a file call. `changes` is the number of changes of names that are not
+// synced; `seed` determines the random losses.
 std::vector<Loss> losses(std::size_t changes, std::uint64_t seed) {
   const auto all = [](bool kept) { return [kept](std::size_t) { return kept; }; };
   const auto data = [](Data kind) { return [kind](const std::string&) { return kind; }; };
@@ -101,7 +102,7 @@ TEST_F(PowerLoss, EveryStateHasWholeCheckpointsAndResumesToTheSameBits) {
     }
   }
   EXPECT_GT(seen.size(), calls.size());
-  // At the end the last checkpoint is durable; only the removal of old ones may be lost.
+  // At the end the last checkpoint is durable. Only the removal of old checkpoints may be lost.
   const fs::path last = folder_ / "last";
   disk.rebuild(last, losses(disk.unsynced_changes(), 0)[0]);
   EXPECT_EQ(latest_step(last / "run"), 5);

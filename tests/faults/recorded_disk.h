@@ -121,7 +121,8 @@ class RecordedDisk {
   enum class Kind { file, folder, link };
   struct Node {
     Kind kind;
-    std::string data = "", safe_data = "";  // content of a file, or target of a link
+    // content of a file, or target of a link; safe_data: as of the last sync
+    std::string data = "", safe_data = "";
     std::map<std::string, int> names = {}, safe_names = {};
   };
   struct Entry {

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kTrainCallsTried = 100;
 constexpr std::size_t kParts = 4;  // number of tests among which the calls are divided
 
-using FaultPart = std::tuple<const char*, std::size_t>;  // the kind of fault, the part of the calls
+// the kind of fault, and which of the kParts parts of the calls
+using FaultPart = std::tuple<const char*, std::size_t>;
 
 class TrainFaults : public TrainTask, public ::testing::WithParamInterface<FaultPart> {};
 
@@ -48,8 +49,8 @@ TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
 
 class PruneFaults : public TrainTask, public ::testing::WithParamInterface<const char*> {};
 
-// A `regard prune` with a failing file call keeps the latest and the best checkpoint. A second call without
-// the fault removes all checkpoints that should be removed.
+// If a file call of `regard prune` fails, the latest and the best checkpoint are kept. Running it again
+// without a fault removes the checkpoints that should be removed.
 TEST_P(PruneFaults, KeepTheLatestAndTheBest) {
   const std::vector<std::string> prune{"prune", "run"};
   std::vector<std::string> train = kTrain;

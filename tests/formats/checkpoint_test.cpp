@@ -93,8 +93,8 @@ int fail_at_best(const char* step, const std::filesystem::path& path) {
   return std::string(step) == "link" && path.filename() == "best" ? EIO : 0;
 }
 
-// After a kill between the updates of the links `latest` and `best`, state.json takes precedence over the
-// links. The link is corrected, and the best checkpoint that state.json names is not pruned.
+// The update of the link `best` fails after `latest` was updated. state.json then takes precedence: resuming
+// corrects the link, and the best checkpoint that state.json names is not pruned.
 TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   const TemporaryFolder folder;
   {
@@ -113,7 +113,7 @@ TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   for (std::int64_t step = 4; step <= 6; ++step) save_judged(run, step, 3, 1);
   EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 6}));
   EXPECT_EQ(run.best()->step, 3);
-  // The link is also restored if it is missing.
+  // A missing link is also restored.
   std::filesystem::remove(run.path() / "best");
   EXPECT_EQ(run.best()->step, 3);
   save_judged(run, 7, 3, 1);
@@ -139,7 +139,7 @@ TEST(RunFolder, ACheckpointThatIsReadIsNotPruned) {
 // A run folder left incomplete by a kill during its creation can be created again.
 TEST(RunFolder, AHalfMadeFolderIsBegunAgain) {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "half/checkpoints");  // made by an earlier version
+  std::filesystem::create_directories(folder / "half/checkpoints");  // as earlier versions of regard did
   write_file_atomically(folder / "half/.run.toml.regard-tmp-0", "x");
   EXPECT_NO_THROW(RunFolder::create(folder / "half", "x = 1\n"));
   EXPECT_FALSE(has_leftovers(folder.path()));

@@ -67,8 +67,8 @@ TEST(TorchFile, RefusesWhatIsNoDictionaryOfTensors) {
   EXPECT_FALSE(std::filesystem::exists("executed"));
 }
 
-// A checkpoint {"model": {}} in the older format: the message names the entry, not the storage "0", which
-// belongs to no tensor of the outer dictionary.
+// In the checkpoint {"model": {}} of the older format, the entry "model" is not a tensor. The message names
+// this entry and not the storage "0", to which no tensor refers.
 TEST(TorchFile, NamesAnEntryOfTheOlderFormThatIsNoTensor) {
   using namespace std::string_literals;
   const std::string text = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."s + "\x80\2M\xe9\3."s +
@@ -116,7 +116,8 @@ void read_pickle(std::string_view bytes) {
 using namespace std::string_view_literals;
 
 TEST(Pickle, RefusesEveryOtherInstruction) {
-  // The supported opcodes: those that build numbers, strings, containers and tensors. All others are tested.
+  // The supported opcodes build numbers, strings, containers and tensors: those in `known`, and those in
+  // `made` that are not ASCII. All other opcodes are tested.
   const std::string_view known = ".(qrhjNKMJGX}])taesucQRb"sv;
   for (int code = 0; code < 256; ++code) {
     const bool made = known.find(static_cast<char>(code)) != known.npos || code == 0x80 || code == 0x95 ||
@@ -211,8 +212,8 @@ TEST(Pickle, TensorsLieInsideTheirStorage) {
     EXPECT_REGARD_ERROR(read_pickle(bytes), ErrorKind::bad_file, "invalid or unsupported pickle data");
 }
 
-// Many tensors of a pickle can refer to the same shape or key, and each tensor stores a copy, so both are
-// limited in size.
+// Each tensor stores a copy of its shape and key. Many tensors of a pickle can refer to one shape or key, so
+// the sizes of both are limited.
 TEST(Pickle, LimitsThePartsOfATensor) {
   const auto ones = [](int count) {
     std::string all;

@@ -67,7 +67,7 @@ TEST_P(Company, LeavesEveryBit) {
         for (std::size_t i = 0; i < all.size(); ++i)
           ASSERT_TRUE(same(together[i], alone[i])) << name << ", " << threads << " threads, input " << i;
       }
-      // With few rows, requests must wait until others end.
+      // Seven rows are too few for all requests, so some wait until others end.
       options.rows_at_once = 7;
       std::vector<std::size_t> order(all.size());
       std::iota(order.begin(), order.end(), std::size_t{0});

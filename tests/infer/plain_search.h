@@ -41,7 +41,8 @@ inline std::vector<double> next_log_probabilities(Network& model, const Tokens& 
 struct PlainHypothesis {
   Tokens tokens;
   double score = -1e9;
-  bool stopped = false;  // in `finished`: the entry is in use; in `running`: the hypothesis ends at this step
+  // in the list `finished`: the entry is in use; in the list `running`: the hypothesis ends at this step
+  bool stopped = false;
 };
 
 // Port of transformers' vectorised beam search. Unused entries have score −1e9 and are ranked like the

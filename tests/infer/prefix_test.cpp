@@ -36,7 +36,7 @@ struct Kept {
     made.options = std::make_shared<const SearchOptions>(options());
     return made;
   }
-  // Return the number of steps that the request takes alone.
+  // Run the request and return the number of steps. No other request is running.
   int steps_of(const Request& one) {
     id = sessions.join(one);
     int steps = 0;
@@ -120,7 +120,7 @@ TEST(ShortPrompts, DoNotWaitForLongOnes) {
   EXPECT_EQ(room.record.results.count(slow), 1u);
 }
 
-// While short prompts keep arriving, a long prompt gets a quarter of every second step.
+// While short prompts keep arriving, a long prompt may use a quarter of tokens_at_once in every second step.
 TEST(ShortPrompts, DoNotStopALongOne) {
   Kept room("llama", 0, 64, 16);
   const std::uint64_t slow = room.sessions.join(room.request(testing::random_tokens({160}, 29, 1)[0]));

@@ -189,8 +189,8 @@ TEST(Scheduler, ARequestWaitsUntilAllItsPagesAreFree) {
   EXPECT_EQ(three_rows.scheduler.running(), 2);
 }
 
-// The first translation needs 2 pages for its source and 3 for its text, the second one page each. After the
-// first step, the first has 3 pages and needs 2 more.
+// The first translation needs 2 pages for its source and 3 for its text; the second needs one page for each.
+// After its first step, the first translation has 3 pages and needs 2 more.
 TEST(Scheduler, PagesOfASourceAreNotPagesOfItsText) {
   for (const std::int64_t pages : {5, 6}) {
     Bench scarce("translator", {.rows = 8, .cache_pages = pages});
@@ -306,8 +306,8 @@ TEST(Scheduler, OnlyRequestsWithDamagedScoresFail) {
   EXPECT_EQ(bench.scheduler.cache().free_pages(), 8);
 }
 
-// Return the number of steps from the submission of `prompt` to its first token, with four tokens per step,
-// while another request runs.
+// Return the number of steps from the submission of a request to its first token, with four prefilled tokens
+// per step. `prompt` makes its prompt from the request that is already running and its tokens.
 int steps_beside(const std::function<Ids(const Request& running, const Ids& written)>& prompt, bool share) {
   Bench bench("gpt", {.rows = 4, .tokens_at_once = 4, .cache_pages = 40, .share_prefixes = share});
   Request running = bench.request(40, 60);
@@ -315,8 +315,8 @@ int steps_beside(const std::function<Ids(const Request& running, const Ids& writ
   bench.steps(10 + 20);
   Request beside = bench.request(1, 2);
   Ids written = testing::alone(*bench.model, running)[0].tokens;
-  // Prefill takes 10 steps; the tenth gives the first token. The last of the 20 generated tokens is not yet
-  // in the cache.
+  // The running request needs 10 steps for its prefill; the tenth generates the first token. Of its 20
+  // generated tokens, the last is not yet in the cache.
   written.resize(20);
   beside.prompt = prompt(running, written);
   const int before = bench.record.step;

@@ -234,7 +234,7 @@ TEST(BeamSearch, KeepsTheHypothesesThatNoTokenCanContinue) {
   EXPECT_REGARD_ERROR(generate(*model, pool, prompts, options), ErrorKind::numeric, "exclude every token");
 }
 
-// A log-probability after the rules does not exist if the rules exclude every token.
+// If log-probabilities are computed after the rules, they are undefined when the rules exclude every token.
 TEST(Search, RefusesRulesThatExcludeEveryTokenIfScoresFollowTheRules) {
   ThreadPool pool(1);
   const std::unique_ptr<Network> model = opinionated_model("gpt");
@@ -247,7 +247,8 @@ TEST(Search, RefusesRulesThatExcludeEveryTokenIfScoresFollowTheRules) {
   }
 }
 
-// The tokenizer removes the space before the first word of a text, but not after a prompt.
+// The tokenizer removes the space before the first word of a text, but keeps the space before the first
+// generated word after a prompt.
 TEST(Search, StopsAtAStringThatBeginsWithASpace) {
   ThreadPool pool(1);
   const std::unique_ptr<Network> model = opinionated_model("gpt");

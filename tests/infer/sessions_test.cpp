@@ -143,8 +143,8 @@ TEST(SessionsTest, CancelInEveryState) {
   }
 }
 
-// A session that ends in a step can be cancelled by a callback of another session, until the end of the first
-// session is reported. After that, cancel() returns false.
+// In the step in which a session ends, a callback of another session can still cancel it, as long as its end
+// is not reported. After the report, cancel() returns false.
 TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
   Room room("llama");
   const Request request = room.prompt(3, 1, 3), longer = room.prompt(3, 2, 9);

@@ -28,8 +28,8 @@ TEST(Slices, BecomeShorterWithTheTokensBeforeThem) {
     sessions.step();
     steps += sessions.prefilling();
   }
-  // A token at position p counts as 1 + p / (3 · hidden) tokens, on average as 1 + 512 / 96. If all counted
-  // as 1, the prompt would take 32 steps.
+  // A token at position p counts as 1 + p / (3 · hidden) tokens; the mean over the prompt is 1 + 512 / 96. If
+  // every token counted as 1, the prompt would take 32 steps.
   const std::int64_t expected = 32 * (96 + kTokens / 2) / 96;
   EXPECT_GT(steps, expected * 8 / 10);
   EXPECT_LT(steps, expected * 12 / 10);

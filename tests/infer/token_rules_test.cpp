@@ -56,7 +56,7 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
-// The number of tokens after the start of the penalty may exceed 64 bits.
+// The number of tokens since the start of the penalty may be too large for 64-bit integers.
 TEST(TokenRules, ThePenaltyOfLengthMayStartAtAnyInteger) {
   for (const std::int64_t start : {std::int64_t{-1000}, std::numeric_limits<std::int64_t>::min()}) {
     TokenRules rules;
@@ -71,8 +71,8 @@ TEST(TokenRules, ThePenaltyOfLengthMayStartAtAnyInteger) {
   }
 }
 
-// The first token is forced only directly after the start token; then suppressed_first applies to the second
-// token. As in transformers, token 0 can be forced.
+// forced_first applies only directly after a prompt of one token (the start token); suppressed_first then
+// applies to the second token. As in transformers, token 0 can be forced.
 TEST(TokenRules, TheFirstTokensAreForcedOrSuppressed) {
   using Tokens = std::vector<std::int32_t>;
   TokenRules rules;
@@ -102,8 +102,7 @@ TEST(TokenRules, TheFirstTokensAreForcedOrSuppressed) {
   EXPECT_REGARD_ERROR(rules.check(5), ErrorKind::usage, "forced_bos_token_id");
 }
 
-// Penalties count each token once, or per occurrence, in a time that is not quadratic in the length of the
-// text.
+// The time of the penalties, per token or per occurrence, is not quadratic in the length of the text.
 TEST(TokenRules, PenaltiesOfALongTextAreFast) {
   constexpr std::int32_t kTokens = 400000;
   std::vector<std::int32_t> prompt(kTokens), history;

@@ -64,8 +64,8 @@ class Converted : public ::testing::TestWithParam<std::string> {
     const Tensor mask = golden_.tensor("attention_mask");
     std::size_t compared = 0;
     for (const char* name : {"logits", "encoder_last_hidden_state"}) {
-      // The transformers class orders the features of sinusoidal positions differently, and therefore those
-      // of the hidden states.
+      // The transformers class orders the features of sinusoidal positions differently, so hidden states have
+      // their features in another order.
       const bool reordered = infer::is_own_model(opened) && std::string(name) != "logits";
       if (!golden_.has(name) || reordered) continue;
       Tensor expected = golden_.tensor(name).clone();
@@ -83,7 +83,7 @@ class Converted : public ::testing::TestWithParam<std::string> {
     const auto model = load_model(opened);
     for (const auto& [name, arguments] : golden_.about()["generation"].items()) {
       const bool own_length = infer::is_own_model(opened) && arguments.empty();
-      if (own_length) continue;  // run folders have another default length limit
+      if (own_length) continue;  // the default length limit of a run folder is another one
       formats::ModelFolder asked = opened;
       for (const auto& [key, value] : arguments.items()) (*asked.generation_config)[key] = value;
       const auto results = inspect::generate_tensors(*model, pool_, inputs({"input_ids", "attention_mask"}),

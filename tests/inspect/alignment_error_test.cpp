@@ -44,7 +44,7 @@ TEST(AlignmentError, IsThatOfOchAndNey) {
   EXPECT_DOUBLE_EQ(counts.precision(), 2.0 / 3.0);
   EXPECT_DOUBLE_EQ(counts.recall(), 0.5);
   EXPECT_DOUBLE_EQ(counts.error_rate(), 1.0 - 3.0 / 5.0);
-  // A second sentence with A = S = P adds to the counts: 1 − (2 + 3) / (4 + 3).
+  // The counts of a second sentence with A = S = P are added: 1 − (2 + 3) / (4 + 3).
   count_links(counts, parse_alignment("0-0"), parse_alignment("0-0"));
   EXPECT_DOUBLE_EQ(counts.error_rate(), 1.0 - 5.0 / 7.0);
   EXPECT_EQ(AlignmentCounts().error_rate(), 0.0);
@@ -58,8 +58,8 @@ TEST(AlignmentError, LinksTheWordsWithTheLargestSums) {
                                     0.30, 0.10, 0.10, 0.50,  //
                                     0.00, 0.00, 0.00, 1.00};
   const std::vector<std::int64_t> rows{0, 0, 1, -1}, columns{0, 1, 1, -1};
-  // Sums of weights on the source words: target word 0 has 0.60 and 1.05, word 1 has 0.30 and 0.20. The token
-  // without a word does not count.
+  // Target word 0 has the summed weights 0.60 and 1.05 on the two source words, target word 1 has 0.30 and
+  // 0.20. The last source token belongs to no word and is ignored.
   EXPECT_EQ(plain(strongest_links(weights, rows, columns)), (Links{{1, 0, 1}, {0, 1, 1}}));
   const std::vector<double> nothing(4, std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(strongest_links(nothing, std::vector<std::int64_t>{0}, columns).empty());

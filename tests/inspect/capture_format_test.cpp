@@ -185,7 +185,7 @@ TEST(CaptureInterventions, HaveKindAndPlaceInBothForms) {
   }
 }
 
-// The listed tokens are sorted by probability, and greedy search writes the first one.
+// The listed tokens are sorted by probability, and greedy search generates the first one.
 TEST_F(CaptureFormat, ListsTheMostProbableTokensOfEachStep) {
   AttendRequest request;
   request.text = "the quick fox";

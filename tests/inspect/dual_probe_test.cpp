@@ -140,7 +140,7 @@ TEST_P(ImageEncoderProbe, HasTheAccuraciesOfAClassifierOfTheStatesThatRunReturns
   }
   ASSERT_EQ(found.layers.size(), fitted.size());
   ASSERT_GE(found.layers.size(), 2u);
-  bool wrong = false;  // if all predictions were right, the comparison would show little
+  bool wrong = false;  // true if a prediction is wrong; accuracies of 1 everywhere would show little
   for (std::size_t layer = 0; layer < fitted.size(); ++layer) {
     standardise(fitted[layer], held[layer]);
     const Reference reference(fitted[layer], fitted_labels);

@@ -216,8 +216,8 @@ TEST(ReplacedHead, KeepsTheWeightsOfPadding) {
   };
   Everything plain, changed;
   const Tensor before = weights_under(plain, plain);
-  // The pattern is a slice from row 1 on, so a wrong read of its row −1 gives other weights instead of a
-  // crash.
+  // The pattern is a view of `rows` from row 1 on. A wrong read of its row −1 therefore gives other weights
+  // instead of a crash.
   Tensor rows = Tensor::zeros({4, 5});
   std::fill_n(rows.f32(), rows.elements(), 0.2f);
   EditedPass edits(&changed);

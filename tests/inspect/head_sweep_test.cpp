@@ -201,8 +201,8 @@ TEST(HeadFlip, FindsASetThatCannotBeMadeSmallerByOneExchange) {
   EXPECT_GT(sets, 0u) << "no answer needs two heads, so nothing is shown";
 }
 
-// Sets of heads from a search in double with another implementation of GPT-2. The greedy sets are reduced by
-// exchanging two heads for a head that is not among them.
+// The expected sets of heads are from a search in double with another implementation of GPT-2. The greedy
+// sets become smaller when two of their heads are exchanged for a head that they do not contain.
 TEST(HeadFlip, ExchangesTwoHeadsForAnotherOne) {
   struct Case {
     std::vector<std::int32_t> ids;

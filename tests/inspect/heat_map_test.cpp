@@ -93,7 +93,7 @@ TEST(HeatMap, IsThisText) {
 TEST(HeatMap, TakesAllTheRoomThatThereIs) {
   const Labels rows{"r", "s"}, columns{"abc", "def", "ghi"};
   const Map map = map_of(2, 3, {0.1f, 0.2f, 0.7f, 0.3f, 0.3f, 0.4f});
-  // The width of 13 is enough for 1 letter of the row labels, and 3 columns of 3 letters and a space.
+  // A width of 13 is enough for row labels of one letter, followed by 3 columns of a space and 3 letters.
   EXPECT_EQ(lines(heat_map(map, rows, columns, {13, 2, false}))[0], "  abc def ghi");
   EXPECT_EQ(heat_map(map, rows, columns, {12, 1, false}),
             "    0   1\n"

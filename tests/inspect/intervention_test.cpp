@@ -45,7 +45,7 @@ TEST(Intervention, PlacesAreHeadsLayersAndPointsWithFeatures) {
   EXPECT_EQ(one.sites[2].features.count(), 3);
 }
 
-// The error names the invalid part of the text.
+// The error names the invalid part of the intervention.
 TEST(Intervention, WhatIsNotOneIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "empty"},

@@ -104,7 +104,8 @@ struct Elements {
   }
   bool complete() const {
     return cells.size() == 12 && numbers.size() == 12 && titles.size() == 2 && above.size() == 6 &&
-           left.size() == 8 && right.size() == 6;  // left: rows of the grid and of the lines
+           // left: row labels of the grids and left-hand labels of the lines
+           left.size() == 8 && right.size() == 6;
   }
 
   std::vector<Drawn> cells, numbers, strong, titles, above, left, right;

@@ -258,8 +258,8 @@ TEST(ShownParameters, AreLeftOutOfLongTextsAndAboveTheLimit) {
   EXPECT_EQ(shown(more), 2);
 }
 
-// The tokens of source and target together decide whether the activations for the steps, or for the page, are
-// computed.
+// Activations are computed for the step-by-step view if source and target have at most 64 tokens each, and
+// for the page if (source tokens + target tokens) · hidden size is at most 30000.
 TEST(ShownParameters, ActivationsAreComputedForShortInputs) {
   const testing::TemporaryFolder folder;
   copy_with_tokenizer("t5", folder / "t5");

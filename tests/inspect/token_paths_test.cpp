@@ -54,8 +54,8 @@ class TokenPaths : public ::testing::Test {
   std::unique_ptr<Network> model_;
 };
 
-// Return the sum over all paths from the last position to a token. The value of a path is the product of its
-// weights.
+// Return the sum of the values of all paths from the position `from` to the token `to`. The value of a path
+// is the product of its weights.
 double paths(const std::vector<std::vector<double>>& layers, std::size_t tokens, std::size_t layer,
              std::size_t from, std::size_t to) {
   if (layer == 0) return from == to ? 1.0 : 0.0;

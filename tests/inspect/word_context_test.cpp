@@ -77,8 +77,8 @@ TEST(WordContext, EqualRowsAreAtTheOrigin) {
   }
 }
 
-// Most of the variance is along an axis of many rows with small norms. The two rows with the largest norms
-// are orthogonal to it.
+// Most of the variance is along an axis on which many rows with small norms lie. The two rows with the
+// largest norms are orthogonal to this axis.
 TEST(WordContext, LongRowsDoNotHideTheMainAxis) {
   Tensor rows = Tensor::zeros({202, 2});
   rows.f32()[0] = 10;

@@ -39,7 +39,7 @@ TEST(GemmAllocation, NoneAfterTheFirstCall) {
     ThreadPool pool(threads);
     multiply_all(pool, values, result);
     const std::int64_t before = testing::allocation_count;
-    EXPECT_GT(before, 0);  // the pool's own allocations; 0 means that counting does not work
+    EXPECT_GT(before, 0);  // The pool itself allocates; 0 would mean that counting does not work.
     for (int step = 0; step < 20; ++step) multiply_all(pool, values, result);
     EXPECT_EQ(testing::allocation_count, before) << threads << " threads";
   }

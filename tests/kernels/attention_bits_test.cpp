@@ -199,8 +199,8 @@ TEST_P(AttentionBits, LaterKeysDoNotShow) {
   }
 }
 
-// Negative control: keys shifted by one position, with the first one masked, give other bits, although the
-// numbers are equal up to rounding. The blocks of keys begin at other positions.
+// Negative control: a masked key is inserted before the others, so the blocks of keys begin at other keys.
+// The results are equal up to rounding, but their bits differ.
 TEST_P(AttentionBits, TheTestSeesAShiftOfTheBlocks) {
   ThreadPool pool(1);
   AttentionCase plain = variant(0);

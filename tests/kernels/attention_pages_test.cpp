@@ -95,8 +95,8 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
     }
 }
 
-// The numbers of queries are typical of beams that attend to one encoder output, and one is above
-// kFewQueries. Some queries have no keys.
+// 1 to 9 queries per sequence, as in beams that attend to one encoder output; 9 is above kFewQueries. The
+// last sequence has no keys.
 TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
   ThreadPool pool(2);
   for (const std::int64_t rows : {16, 32}) {

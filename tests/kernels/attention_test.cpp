@@ -99,8 +99,8 @@ std::string describe(const AttentionCase& made) {
   return text;
 }
 
-// Return the largest error of got[begin...] relative to max(floor, largest finite |truth|). Infinite if one
-// of two values is NaN or an infinity and they differ.
+// Return the largest error of got[begin...] relative to max(floor, largest finite |truth|). A NaN in only one
+// of the arrays, or an infinity that differs, gives infinity.
 double worst_error(const Floats& got, std::int64_t begin, const std::vector<double>& truth, double floor) {
   double size = floor, worst = 0.0;
   for (double x : truth)
@@ -172,8 +172,8 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   attention_forward(pool, problem);
   const PlainSequence<double> sequence(made, 0);
   const auto result = ops::plain::attention(sequence.problem);
-  // A score of magnitude s has a rounding error of about s · 2⁻²⁴. The exponential turns it into a relative
-  // error of the weight.
+  // A score of magnitude s has a rounding error of about s · 2⁻²⁴. The exponential turns this error into a
+  // relative error of the weight.
   double largest = 0.0;
   for (double x : result.product) largest = std::max(largest, std::fabs(x));
   EXPECT_LT(worst_error(made.out, 0, result.out, 1.0), largest * 1e-6);

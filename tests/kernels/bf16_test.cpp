@@ -338,7 +338,8 @@ TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {
   });
 }
 
-// On any processor, bf16 is faster than f32, or it is rejected with an error that gives the reason.
+// If bf16 is slower than f32 on this processor or is not supported, it is rejected with an error that gives
+// the reason.
 TEST_P(Bf16Test, IsRefusedWithoutFastInstructions) {
   if (default_bf16_path()) return require_bf16("training.precision = \"bf16\"");
   if (!bf16_paths().empty()) {

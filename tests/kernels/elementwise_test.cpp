@@ -67,7 +67,7 @@ TEST_P(Elementwise, PlainDerivativesMatchDifferences) {
     }
 }
 
-// gelu and its derivative have one formula for |x| ≤ 6.5 and flush to 0 and 1 beyond.
+// gelu is computed with one formula for |x| ≤ 6.5. Beyond, gelu is 0 or x, and its derivative is 0 or 1.
 TEST_P(Elementwise, GeluIsAccurateOverTheWholeRange) {
   ThreadPool pool(1);
   std::vector<float> x;

@@ -44,7 +44,8 @@ struct QuantisedOperands {
     for (std::int64_t i = 0; i < n; ++i) scale[element_at(i)] = 0.25f + static_cast<float>(i % 7) * 0.125f;
   }
   void finish() {
-    // Makes the step of each row 1 and its midpoint 0. (A row of one number is its own midpoint.)
+    // Make the quantisation step of each row 1 and its midpoint 0: the row contains 127 and −127. A row of
+    // one number needs no −127, because it is quantised without an error.
     for (std::int64_t row = 0; row < m && k > 0; ++row) {
       a[element_at(row * k)] = 127;
       if (k > 1) a[element_at(row * k + 1)] = -127;
@@ -121,8 +122,8 @@ TEST_P(Int8Test, SumsAreExactForEverySize) {
   expect_exact(random_operands(700, 50, 900, 3), 2);
 }
 
-// If two products of bytes are added in 16 bits, 127 · 127 · 2 fits but 255 · 127 · 2 saturates. The test
-// detects such saturation.
+// The sum of two products fits in 16 bits if both factors are at most 127 (2 · 127 · 127), but saturates if
+// one is 255 (2 · 255 · 127).
 TEST_P(Int8Test, ExtremesDoNotSaturate) {
   for (const int a : {127, -127})
     for (const int b : {127, -127})

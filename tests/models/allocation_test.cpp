@@ -25,7 +25,8 @@ class Allocation : public ::testing::TestWithParam<std::string> {};
 TEST_P(Allocation, CountingWorks) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::int64_t before = allocation_count;
-  void* const memory = ::operator new(100);  // the compiler may remove a new-expression
+  // a call of the function, because the compiler may remove a new-expression
+  void* const memory = ::operator new(100);
   EXPECT_GT(allocation_count, before);
   ::operator delete(memory);
 }

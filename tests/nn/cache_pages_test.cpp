@@ -165,7 +165,7 @@ std::size_t used_address_space() {
   return static_cast<std::size_t>(std::stoll(pages)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The first segments of a pool that cannot grow further are usable.
+// If a pool cannot grow as requested, the segments that it has added are usable.
 TEST(PagePool, PagesOfAFailedGrowthAreFree) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers reserve address space";

@@ -28,7 +28,7 @@ RaggedBuffer batch_of(const Golden& golden) {
   return batch;
 }
 
-// Differentiate Σ output ∘ weights, whose gradients are in the golden file.
+// Run the backward pass of Σ output ∘ weights. The golden file contains `weights` and the gradients.
 void backward(Tape& tape, Var output, const Golden& golden) {
   tape.backward(ops::sum(tape, ops::multiply(tape, output, tape.constant(golden.tensor("weights")))));
 }

@@ -18,7 +18,7 @@ using ops::Edit;
 
 const float kOffset[] = {1.5f, -2.0f, 0.25f};
 
-// Return overlapping edits of parts of rows and of whole rows.
+// Return edits of whole rows and of parts of rows; two of them overlap.
 std::vector<Edit> some_edits() {
   return {{0, 1, 4, 0.0f, kOffset},
           {2, 0, 5, 0.5f, nullptr},

@@ -20,7 +20,7 @@ struct PaddedGradients {
   std::vector<float> table, out;
 };
 
-// Run the backward pass with the gradient token + 1 for all features of output row `token`.
+// Run the backward pass. All features of output row i have the gradient i + 1.
 PaddedGradients gradients(std::int32_t padding, bool keep) {
   ThreadPool pool(1);
   Arena arena;
@@ -41,8 +41,8 @@ PaddedGradients gradients(std::int32_t padding, bool keep) {
   return result;
 }
 
-// Return a gradient of the table whose row i is each[i] in every feature. Without padding, each[i] must be 2
-// · Σ (token + 1) over the tokens with id i.
+// Return a gradient of the table whose row `id` is each[id] in every feature. Without padding, each[id] is 2
+// · Σ (i + 1) over the positions i of `id` in kPaddedIds.
 std::vector<float> rows(std::vector<float> each) {
   std::vector<float> all;
   for (const float row : each) all.insert(all.end(), kFeatures, row);

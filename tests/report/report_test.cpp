@@ -103,8 +103,8 @@ TEST(Report, LongCurvesKeepTheirPeaks) {
   EXPECT_TRUE(low);
 }
 
-// A chart whose values differ in the last bit has no ticks between them. Node.js draws the chart with
-// elements that ignore all calls.
+// A chart is drawn even if no tick lies between its values, because they differ in the last bit only. Node.js
+// runs the script with a stub of the document that counts the drawn paths.
 TEST(Report, AChartOfNearlyEqualValuesIsDrawn) {
   if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
   const TemporaryFolder folder;

@@ -1,5 +1,5 @@
-// The members of requests to the routes of text-embeddings-inference and to POST / take effect or are
-// refused.
+// The members of requests to the routes of text-embeddings-inference and to POST / have an effect or are
+// rejected.
 #include "support/namespaces.h"
 #include "support/test_server.h"
 

@@ -110,7 +110,7 @@ TEST(Fairness, ManyGenerationsOfOneClientDoNotFillTheHandlers) {
     const Reply reply = post_as(server, kKeyB, path, request);
     EXPECT_EQ(reply.status, 200) << reply.body;
   }
-  // A client may read the response shortly before its request has ended.
+  // The client may receive the response shortly before the server stops counting the request as in progress.
   const auto& in_progress = server.service().metrics().in_progress;
   EXPECT_TRUE(becomes([&] { return in_progress <= 16; }));
   EXPECT_EQ(in_progress, 16) << "no request of A had to end first";
@@ -118,7 +118,8 @@ TEST(Fairness, ManyGenerationsOfOneClientDoNotFillTheHandlers) {
   EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
 }
 
-// The cache has room for few of A's 1280 generations, but B's generation does not wait for all of them.
+// The key/value cache has room for only a few of A's 1280 generations. B's generation must not wait until all
+// of A's have ended.
 TEST(Fairness, OneClientDoesNotFillTheQueueForTheCache) {
   const TemporaryFolder folder;
   serve::ServeOptions options = options_with_keys(folder);

@@ -29,7 +29,7 @@ TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
     const Reply reply = server.post("/v1/completions", {{"prompt", "the"}, {"max_tokens", 2}});
     EXPECT_EQ(reply.status, 200) << reply.body;
   }
-  // Short requests do not wait for the end of the running ones.
+  // The short requests were answered while at least half of the long ones were still running.
   EXPECT_GE(server.service().metrics().in_progress, 8);
   const Reply first = clients[0]->read();
   EXPECT_EQ(first.status, 200) << first.body;
@@ -48,7 +48,7 @@ TEST(HeavyRequests, OfOneClientAreBounded) {
                    {"answer", "d"}};
   std::vector<std::unique_ptr<RawClient>> clients;
   int refused = 0;
-  for (int i = 0; i < 12; ++i) {  // one request runs; the others of a client may fill half of the queue
+  for (int i = 0; i < 12; ++i) {  // one request runs; those that wait fill at most half of the queue
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/study", study.dump()));
   }

@@ -206,7 +206,7 @@ TEST(Hostile, TenThousandOpenConnections) {
   ::_exit(0);
 }
 
-// REGARD_SOAK_SECONDS sets the length of this test, which is also a part of the soak test.
+// REGARD_SOAK_SECONDS sets the duration of this test; the soak test runs it for longer.
 TEST(Hostile, KilledClientsLoseNoSlot) {
   const char* seconds = std::getenv("REGARD_SOAK_SECONDS");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 2);

@@ -63,7 +63,7 @@ TEST_F(HttpTest, NoContentHasNoLength) {
 
 TEST_F(HttpTest, HeadHasNoBodyAndHttp10Closes) {
   const Reply head = exchange("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  EXPECT_EQ(head.status, 0);  // Content-Length without a body: read() reaches the end of the connection
+  EXPECT_EQ(head.status, 0);  // read() waits for a body of Content-Length bytes, and the connection ends
   RawClient client(server().port());
   client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(client.read_until("200 OK"));

@@ -61,7 +61,8 @@ TEST(Interventions, WrongOnesAre400) {
   const std::string many = "patch decoder.0.residual ids=0";
   std::string longest = many;
   for (int i = 0; i < 2000; ++i) longest += ",1";
-  std::string places = "zero decoder.0.residual[0";  // each feature index makes one edit per token
+  // every feature index makes one edit for each token, so these are too many edits
+  std::string places = "zero decoder.0.residual[0";
   for (int i = 0; i < 2000; ++i) places += ",0";
   places += "]";
   for (const std::string& one :

@@ -75,7 +75,7 @@ TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
     threads.run_if_waiting(&second);
     EXPECT_EQ(ran, 1);
     EXPECT_EQ(threads.waiting(), 0u);
-    EXPECT_TRUE(threads.submit("a", [] {}));  // the place in the queue is free
+    EXPECT_TRUE(threads.submit("a", [] {}));  // the task that ran has left the queue
     go.set_value();
   }
   EXPECT_EQ(ran, 1);

@@ -39,7 +39,7 @@ class RequestMaker {
   std::size_t below(std::size_t count) { return random_() % count; }
   bool one_in(std::size_t count) { return below(count) == 0; }
 
-  // Return in most cases a value of the schema, else one that violates it.
+  // Return a value of the schema in most cases, else a random value that may violate it.
   Json value(const Json& schema, const std::string& name, int depth = 0) {
     if (one_in(25) || depth > 8) return junk();
     if (name == "model") return kModels[below(std::size(kModels))];

@@ -38,8 +38,8 @@ void expect_idle(TestServer& server) {
   EXPECT_TRUE(idle()) << server.get("/metrics").body;
 }
 
-// A greedy search runs once for several results. The last character of the text may begin a stop string, so
-// it is sent at the end of each stream.
+// A greedy search runs once for several results. The last character of its text may begin a stop string, so
+// each stream receives it only at the end.
 TEST(Schedule, StreamsOfCopiesHaveTheWholeText) {
   TestServer server(serve_options(), {"gpt"});
   Json request = completion("the quick", 30, 0);

@@ -17,7 +17,7 @@ namespace regard::infer {
 namespace {
 
 constexpr std::uint64_t kRequests = 250;  // requests per model
-constexpr std::size_t kLive = 36;  // sessions per model: between half and one and a half times this number
+constexpr std::size_t kLive = 36;  // mean number of sessions per model; the number varies by half of it
 
 std::uint64_t fingerprint(const std::vector<Hypothesis>& hypotheses) {
   std::uint64_t hash = 14695981039346656037u;
@@ -64,7 +64,7 @@ class Host : public SessionListener {
   void step(bool warm) {
     changed_ = false;
     if (quiet_ > 0) {
-      --quiet_;  // for some steps no session joins, so that their allocations can be counted
+      --quiet_;  // in some steps no session joins, so that the allocations of such steps are counted
     } else {
       quiet_ = static_cast<int>(random_.next_below(12));
       const std::size_t wanted = kLive / 2 + static_cast<std::size_t>(random_.next_below(kLive));
@@ -137,7 +137,7 @@ class Host : public SessionListener {
   int quiet_ = 0, unchanged_ = 0;
 };
 
-// The buffers of a scheduler reach their final sizes only after some steps, whatever time these take.
+// The buffers of a scheduler reach their final sizes only after some number of steps, regardless of the time.
 constexpr std::int64_t kWarmUpSteps = 4000;
 
 TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {

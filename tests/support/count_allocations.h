@@ -16,7 +16,8 @@
 namespace regard::testing {
 
 inline std::atomic<std::int64_t> allocation_count{0}, allocated_bytes{0};  // totals; never decreased
-inline std::atomic<int> refusals{0};  // how many of the next calls of posix_memalign() (allocate_pages) fail
+// number of further calls of posix_memalign() that fail (allocate_pages)
+inline std::atomic<int> refusals{0};
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 constexpr bool counting() {

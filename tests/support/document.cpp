@@ -79,8 +79,8 @@ std::string compare_line(const std::string& shown, const std::string& actual) {
   return compare_outputs(shown, actual);
 }
 
-// Compare the lines of the page from line i with the printed ones from line j. After a gap, the rest may
-// begin at any line.
+// Compare the page's lines a, from line i, with the printed lines b, from line j. The lines after a gap may
+// be found at any later line of b.
 std::string compare_lines(const std::vector<std::string>& a, const std::vector<std::string>& b, std::size_t i,
                           std::size_t j) {
   for (; i < a.size(); ++i, ++j) {

@@ -33,7 +33,7 @@ void expect_close(const Tensor& actual, const Tensor& golden, double tolerance, 
   }
   EXPECT_TRUE(finite) << what << " is not finite";
   EXPECT_LE(worst, tolerance * largest) << what << ": relative error " << worst / largest;
-  // --gtest_output=xml writes this property to the report.
+  // Record the relative error, so that --gtest_output=xml writes it to the report.
   ::testing::Test::RecordProperty(what, std::to_string(worst / largest));
 }
 

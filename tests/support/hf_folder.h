@@ -25,8 +25,8 @@ struct HfFolder {
 // Return the names of all folders of tests/data/hf-tiny.
 std::vector<std::string> hf_folder_names();
 
-// Return the largest difference divided by the tolerance in tests/data/hf-tiny/README.md: at most 1 if the
-// outputs agree.
+// Return the largest difference, divided by the tolerance of tests/data/hf-tiny/README.md. Values up to 1 are
+// within the tolerance.
 double output_error(const Tensor& actual, const Tensor& golden);
 double gradient_error(const Tensor& actual, const Tensor& golden, double floor = 1e-3);
 double largest(const Tensor& tensor);  // Return the largest absolute value.

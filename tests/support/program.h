@@ -23,8 +23,8 @@ struct ProgramResult {
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
 
-// run_interrupted() is run_program() with a signal that is sent after the time `after`. It sets
-// `interrupted`, if not null, to whether the program was still running.
+// Run the program like run_program(), and send it a signal after the time `after`. If `interrupted` is not
+// null, it is set to true if the program was still running then, else to false.
 struct Interruption {
   int signal = 0;
   std::chrono::microseconds after{0};

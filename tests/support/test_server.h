@@ -28,7 +28,7 @@ struct Reply {
   std::vector<std::string> events() const;  // data of the server-sent events, without "data: "
 };
 
-// A connection to 127.0.0.1. Functions fail the test on errors of the system.
+// A connection to 127.0.0.1. If a system call fails, the test fails.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port);
@@ -37,12 +37,13 @@ class RawClient {
   RawClient& operator=(const RawClient&) = delete;
 
   bool send(const std::string& bytes);  // false: the server closed the connection
-  // Read one reply; status 0 if the server closes the connection before its end, or after `seconds`.
+  // Read one reply. Its status is 0 if the server closes the connection too early, or after `seconds`.
   Reply read(int seconds = 30);
   // Receive until the text occurs in the received data. read() still returns this data.
   bool read_until(const std::string& text, int seconds = 30);
-  bool closed(int seconds = 5);  // true if the server closes the connection; drops the data that it sends
-  void reset();                  // close with a TCP reset
+  // true if the server closes the connection within `seconds`; received data is dropped
+  bool closed(int seconds = 5);
+  void reset();  // close with a TCP reset
 
  private:
   bool receive(int seconds);

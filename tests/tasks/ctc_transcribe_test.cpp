@@ -148,8 +148,7 @@ TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
   }
 }
 
-// Pieces with enough overlap give the labels of the whole sound, except where normalisation differs.
-// transformers applies Python's str.lower() to the text.
+// Letters are converted to lower case as by Python's str.lower(), which transformers applies to the text.
 TEST_F(CtcFolder, EveryLetterIsLowerCased) {
   const std::string plain = transcribe({}).at(0).text;
   write_file_atomically(
@@ -164,6 +163,8 @@ TEST_F(CtcFolder, EveryLetterIsLowerCased) {
   EXPECT_EQ(transcribe({}).at(0).text, expected);
 }
 
+// Overlapping pieces give about as many labels as the whole sound, and the same end. Their labels can differ,
+// because each piece is normalised separately.
 TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   tasks::TranscribeOptions whole, pieces;
   whole.ctc.segment_seconds = pieces.ctc.segment_seconds = whole.ctc.pause_seconds =

@@ -105,7 +105,8 @@ TEST(Tag, DoNotDependOnWhatElseIsInTheBatch) {
   EXPECT_TRUE(together.back().empty());
 }
 
-// A word has the class of its first token, in the window that contains most of the text around the word.
+// A word has the class of its first token. If windows overlap, the class is taken from the window with the
+// most text on both sides of the word.
 TEST(Tag, WordsHaveTheClassOfTheirFirstToken) {
   const infer::LoadedModel model = opened_tagger("hf-more/bert-ner");
   ThreadPool pool(1);

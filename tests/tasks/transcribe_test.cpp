@@ -126,7 +126,8 @@ TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
 TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
   options.whisper.temperatures = {0.0, 0.3, 0.7};
-  options.whisper.log_probability = 0.0;  // never reached: all windows are decoded again
+  // log-probabilities are below 0, so each window is decoded again with the next temperature
+  options.whisper.log_probability = 0.0;
   const Transcript last = transcribe("long.wav", options);
   ASSERT_FALSE(last.segments.empty());
   for (const TranscriptSegment& segment : last.segments) EXPECT_EQ(segment.temperature, 0.7);
@@ -134,7 +135,7 @@ TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
     EXPECT_EQ(segment.temperature, 0.0);
   options.whisper.log_probability.reset();
-  options.whisper.compression_ratio = 0.01;  // every text exceeds this ratio
+  options.whisper.compression_ratio = 0.01;  // every text exceeds this ratio, so each window is decoded again
   for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
     EXPECT_EQ(segment.temperature, 0.7);
 }

@@ -112,7 +112,7 @@ TEST(Arena, ContainsWhatItAllocated) {
   EXPECT_EQ(arena.touched(), 100u);
   arena.allocate(10);
   EXPECT_EQ(arena.touched(), 138u) << "aligned to 64 bytes";
-  // A larger chunk is added. Of the first chunk only the used part is counted.
+  // The arena adds a larger chunk. touched() counts only the used part of the first chunk.
   const std::byte* const large = arena.allocate(5'000'000);
   EXPECT_EQ(arena.capacity(), (std::size_t{1} << 20) + 5'001'216);
   EXPECT_TRUE(arena.contains(first));
@@ -120,8 +120,8 @@ TEST(Arena, ContainsWhatItAllocated) {
   EXPECT_EQ(arena.touched(), 138u + 5'000'000u);
 }
 
-// Freed memory of large tensors returns to the system, so that packing weights one by one does not keep both
-// forms of all of them.
+// The memory of large tensors returns to the system when they are freed. Otherwise, packing weights one by
+// one would keep the memory of the unpacked weights, too.
 TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
   constexpr int kTensors = 16;
   const auto filled = [](std::int64_t mebibytes = 4) {
@@ -129,7 +129,7 @@ TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
     std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
     return tensor;
   };
-  filled(8);  // once 8 MiB were freed, malloc by default keeps smaller freed blocks
+  filled(8);  // after 8 MiB are freed, malloc by default no longer returns smaller blocks to the system
   std::vector<Tensor> tensors;
   const double before = testing::resident_mib();
   for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());

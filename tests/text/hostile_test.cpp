@@ -83,7 +83,7 @@ TEST_P(HostileText, OneMebibyteIn64MebibytesAboveTheModel) {
 #endif
   const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
   std::vector<std::pair<std::string, std::string>> texts = hostile_texts(kMiB);
-  std::string numbers;  // text with few repeated words, so that every cache fills
+  std::string numbers;  // text with few repeated words, which fills every cache
   for (std::uint64_t i = 0; numbers.size() + 16 < kMiB; ++i)
     numbers += "w" + std::to_string(i * 0x9E3779B97F4A7C15u >> 44) + " ";
   texts.emplace_back("words that do not come again", std::move(numbers));

@@ -34,7 +34,7 @@ TEST(LeastOf, EverySize) {
   for (std::size_t size = 1; size <= kShortBytes; ++size) {
     for (int turn = 0; turn < 200; ++turn) {
       std::fill(std::begin(ranked), std::end(ranked), kNoRank);
-      // Draw few ranks, many or none; some are the largest that PairMemo can store.
+      // Set none, some or all of the ranks. Some ranks are the largest that PairMemo can store.
       const std::uint64_t share = random.next_below(4);
       for (std::size_t i = 0; i < size; ++i) {
         if (random.next_below(3) >= share) continue;

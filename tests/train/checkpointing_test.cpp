@@ -158,8 +158,8 @@ TEST(Checkpointing, ReportedMemoryIsWithinATenthOfThePeak) {
 
 class CheckpointedRun : public RunCase {};
 
-// training.gradient_checkpointing may change between start and resume. Packed weights of validations are not
-// reused after a step.
+// training.gradient_checkpointing may differ between start and resume. Weights that were packed for a
+// validation are not reused after a step.
 TEST_F(CheckpointedRun, ResumesWithAndWithout) {
   const auto to = [](const char* run) { return std::string("output.folder=") + run; };
   ASSERT_EQ(train({"--set", to("plain")}).exit_code, 0);

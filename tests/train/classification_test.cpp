@@ -82,8 +82,8 @@ checkpoint_every_steps = 7
   }
 };
 
-// Loss and gradients of one training step on pairs equal those of transformers. They depend on the reader,
-// tokenizer, token types, batches, head and loss.
+// Loss and gradients of one training step on pairs equal those of transformers. They would differ if the
+// reader, tokenizer, token types, batches, head or loss were wrong.
 TEST_F(Classifying, AStepOnPairsEqualsTransformers) {
   const regard::testing::Golden golden("hf-more", "bert-nli");
   write_without_dropout("hf-more/bert-nli", folder / "nli");
@@ -382,15 +382,15 @@ TEST_F(Classifying, ALabelMayStandBeforeItsText) {
   EXPECT_EQ(context.model->config()["id2label"], (Json{{"0", "HUM"}, {"1", "NUM"}}));
 }
 
-// If the activations were not freed, they would be in memory together with the packed weights of the
-// validation.
+// A validation frees the activations of the last step, so that they are not in memory together with the
+// packed weights.
 TEST_F(Classifying, ValidationFreesTheActivationsOfTheStepBefore) {
   ThreadPool pool(1);
   TrainingContext context(config(), pool);
   context.trainer->step();
   const std::size_t of_the_step = context.trainer->activation_bytes();
   context.trainer->arena().reset();
-  context.trainer->arena().allocate(64 * of_the_step);  // activations of a larger step
+  context.trainer->arena().allocate(64 * of_the_step);  // as much memory as the activations of a larger step
   validate(context);
   EXPECT_LT(context.trainer->activation_bytes(), 16 * of_the_step);
 }

@@ -64,8 +64,8 @@ folder = "run"
   }
 };
 
-// Loss and gradients of one training step equal those of sentence-transformers. They depend on the reader,
-// tokenizer, pooling, normalisation and loss.
+// Loss and gradients of one training step equal those of sentence-transformers. They would differ if the
+// reader, tokenizer, pooling, normalisation or loss were wrong.
 TEST_F(Embedding, StepsEqualSentenceTransformers) {
   struct Case {
     const char *name, *settings, *pooling;
@@ -103,7 +103,7 @@ TEST_F(Embedding, StepsEqualSentenceTransformers) {
     EXPECT_EQ(step.target_tokens, 4) << name;
     EXPECT_NEAR(step.loss, golden.tensor("loss").f32()[0], 1e-5) << name;
     expect_gradients(*context.model, golden);
-    // A validation with the same rows in one micro-batch has the same loss.
+    // A validation on the rows of the step, in one micro-batch, has the loss of the step.
     Arena arena;
     ValidationReport report;
     context.task->validate(*context.model, {pool, arena}, report);

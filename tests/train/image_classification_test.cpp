@@ -121,7 +121,7 @@ TEST_F(ImageClassifying, TablesHaveWeights) {
   expect_weighted_tables({"augmentation.rotation=0", "augmentation.shift=0", "training.max_steps=4"});
 }
 
-// Each folder of images and each pair of IDX files is a source.
+// data.weights has one weight for each folder of images and for each pair of IDX files.
 TEST_F(ImageClassifying, FoldersAndPairsOfFilesHaveWeights) {
   for (const char* file : {"a/x/0.pgm", "a/y/1.pgm", "b/x/2.pgm", "c/y/3.pgm"})
     regard::testing::write_file(folder.path(), file,

@@ -14,7 +14,8 @@ class OptimizationRun : public RunCase {
     return arguments;
   }
   void expect_resumed_equals_whole(std::vector<std::string> settings) {
-    settings.push_back("training.average_last=0");  // the two runs validate at different steps
+    // an average would differ, because the two runs validate at different steps
+    settings.push_back("training.average_last=0");
     std::vector<std::string> parts = settings, rest = settings, whole = settings;
     parts.insert(parts.end(), {"training.max_steps=7", "output.folder=parts"});
     rest.insert(rest.end(), {"training.max_steps=16", "output.folder=parts"});

@@ -166,7 +166,7 @@ TEST_F(Captioning, StepsEqualTransformers) {
   }
 }
 
-// "left" is one token, and the end token is another one.
+// Each "left" is one token, and the end token follows the words.
 TEST_F(Captioning, CaptionsWithTooManyTokensAreSkipped) {
   write("captioning");
   std::string rows;

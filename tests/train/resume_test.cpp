@@ -80,7 +80,8 @@ TEST_F(Resume, SettingsThatMayChangeAreSaidLoggedAndKept) {
   EXPECT_EQ(changes["training.schedule"], Json({"\"inverse-sqrt\"", "\"cosine\""}));
   EXPECT_EQ(changes["validation.every_steps"], Json({"10", "5"}));
   EXPECT_TRUE(validation("run", 45).contains("chrf"));
-  // chrF now selects the best checkpoint, and the best loss so far cannot be compared with it.
+  // After the resume, chrF selects the best checkpoint. It cannot be compared with the best loss before, so
+  // the best checkpoint is one of the later ones.
   EXPECT_GE(state("run", "best")["best"], 0.0);
   EXPECT_GT(linked("run", "best"), 40);
   const ProgramResult again = program({"train", "--resume", "run"});
@@ -235,7 +236,7 @@ TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   EXPECT_EQ(weights("run", "checkpoints/42"), weights("long", "checkpoints/42"));
 }
 
-// An average of one checkpoint is none: the validated checkpoints are not kept for it.
+// An average over one checkpoint is not computed, so no checkpoints are kept for it.
 TEST_F(Resume, AnAverageOfOneKeepsNoCheckpoints) {
   ASSERT_EQ(train({"--set", "training.average_last=1", "--set", "output.keep=1", "--set",
                    "validation.every_steps=4", "--set", "training.max_steps=20"})

@@ -130,7 +130,7 @@ TEST_F(Runs, PruneKeepsTheLatestAndTheBest) {
 
 TEST_F(Runs, ARunWithAFinalAverageCanBeResumedAfterPruning) {
   train_run("mean", {"--set", "validation.every_steps=3", "--set", "training.average_last=2"});
-  // Change the run as if the average were the best.
+  // Change state.json so that the averaged checkpoint is the best.
   const fs::path checkpoint = folder / "mean/checkpoints/7";
   Json state = read_json((checkpoint / "state.json").string());
   Json manifest = read_json((checkpoint / "manifest.json").string());

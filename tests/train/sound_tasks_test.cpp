@@ -205,7 +205,7 @@ channels = 8)",
   EXPECT_NE(refused.err.find("expected a model that reads mel features"), std::string::npos) << refused.err;
 }
 
-// The validation is divided into groups by the longest sound, not by the first one.
+// The longest sound, not the first one, determines how many sounds a validation computes at once.
 TEST_F(SoundRun, AShortFirstSoundDoesNotIncreaseTheMemoryOfAValidation) {
   write("audio-classification", R"(family = "wav2vec2"
 layers = 1

@@ -177,7 +177,8 @@ class SteadySteps : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SteadySteps, AllocateNothing) {
   const data::PairStore pairs = tiny_pairs(600);
-  // Warm up past one epoch, so that the largest batches have occurred; the second epoch has batches left.
+  // Train for more than one epoch, so that the largest batches have occurred. The second epoch must not end
+  // during the measured steps.
   const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
   const auto model = tiny_model();
   ThreadPool pool(2);

@@ -60,8 +60,8 @@ class Training : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// Texts of one kind follow texts of another kind, as in concatenated corpora. The vector of a shared word
-// must not always be nearest to the texts that come last.
+// Sentences of one kind are followed by sentences of another kind, as in concatenated corpora. The vector of
+// a word that occurs in both must not always be nearest to the kind that comes last.
 TEST_F(Training, TheFilesEndDoesNotAlwaysWin) {
   RandomStream random({7, 0, 0});
   std::vector<std::string> text;
@@ -136,15 +136,15 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   const Corpus text = corpus(3000);
   ThreadPool pool(1);
   PairOptions options = small();
-  options.rate = 0.0008;  // small, so that the first chunk changes little
+  options.rate = 0.0008;  // a small rate, so that the first chunk of words changes the vectors little
   std::vector<TrainProgress> told;
   options.progress = [&](const TrainProgress& now) { told.push_back(now); };
   const auto begin = std::chrono::steady_clock::now();
   const double rate = train_pairs(text, options, pool).words_per_second;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   ASSERT_GT(told.size(), 5u);
-  // train_pairs() computes words_per_second after the last progress report and before it returns. The number
-  // of words is the same, so the value lies between the rates at these two times.
+  // train_pairs() measures its time after the last progress report and before it returns. The number of words
+  // is the same, so words_per_second lies between the rates at these two times.
   EXPECT_GE(rate * (1.0 + 1e-9), told.back().words / taken.count());
   EXPECT_LE(rate, told.back().words_per_second * (1.0 + 1e-9));
   EXPECT_LE(told.back().words / told.back().words_per_second, taken.count());
@@ -155,7 +155,7 @@ TEST_F(Training, TheLossFallsAndProgressIsTold) {
   EXPECT_LT(told.back().rate, 0.0005);
   EXPECT_NEAR(told.front().loss, std::log(2.0), 0.1);  // output vectors start at zero
   EXPECT_LT(told.back().loss, told.front().loss - 0.1);
-  options.rate = 1e-6;  // less than min_rate
+  options.rate = 1e-6;  // below the default of min_rate
   train_pairs(text, options, pool);
   EXPECT_NEAR(told.back().rate, 1e-6, 1e-12);
   int calls = 0;

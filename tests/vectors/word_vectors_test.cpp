@@ -75,8 +75,6 @@ TEST_F(Reading, Word2vecBinaryWithAndWithoutLineEnds) {
   }
 }
 
-// In one binary file of a few hundred, the bytes of the first vector begin with valid text and a line end.
-// Such a file must still be read as binary.
 // A corpus may contain control characters, and `regard vectors train` writes its words.
 TEST_F(Reading, AWordMayBeAControlCharacter) {
   for (const Format format : {Format::word2vec_text, Format::word2vec_binary, Format::glove}) {
@@ -88,6 +86,8 @@ TEST_F(Reading, AWordMayBeAControlCharacter) {
   }
 }
 
+// In one of a few hundred binary files, the first vector begins with bytes that are valid text and a line
+// end. Such a file must still be read as binary.
 TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
   RandomStream random({.seed = 5});
   for (const std::size_t size : {4u, 10u, 100u})
@@ -231,7 +231,7 @@ TEST_F(Reading, FasttextBinary) {
   std::vector<std::int64_t> buckets;
   Subwords{2, 3, 4}.buckets_of("ab", buckets);
   ASSERT_EQ(buckets.size(), 5u);  // <a <ab ab ab> b>
-  float sum = 0;                  // the word's own row is row 0
+  float sum = 0;                  // sum of the word's row, which is row 0, and the rows of its n-grams
   for (const std::int64_t bucket : buckets) sum += static_cast<float>(2 + bucket);
   expect_vector(vectors, "ab", {sum / 6.0f, 10.0f * sum / 6.0f});
   expect_vector(vectors, "</s>", {1, 10});  // </s> has no n-grams

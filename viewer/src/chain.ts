@@ -95,7 +95,7 @@ export function chosenVectors(
 }
 
 export interface Chain {
-  key: Matrix; // with K = Q: the queries
+  key: Matrix; // [keys][size]; the queries if the head is computed with K = Q
   raw: number[][]; // Q Kᵀ
   divided: number[][];
   masked: number[][];

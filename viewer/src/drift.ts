@@ -5,7 +5,7 @@ import type { States } from "./views/meaning";
 export interface Drift {
   pair: [number, number]; // index of the token in the first and in the second text
   token: string;
-  values: number[]; // cosine of the two vectors of the token, for each state
+  values: number[]; // cosine of the token's vectors in the two texts, for each state
 }
 
 /**

@@ -7,7 +7,7 @@ import { paint } from "./views/heatmap";
 import { drawnWeights, scaleMaximum } from "./weights";
 
 const cellSize = 30;
-const mostPixels = 16384; // of a side of a canvas
+const mostPixels = 16384; // maximum width or height of a canvas
 const labels = { width: 140, height: 104 };
 
 /** Return the drawn weights of the shown head; empty if there are none. */

@@ -12,8 +12,8 @@ export interface Change {
 
 export interface Outcome {
   translation: string | undefined;
-  lost: number | undefined; // mean log-probability (nats) that the written tokens lose
-  steps: readonly Step[] | undefined; // for the tokens that the unchanged model wrote
+  lost: number | undefined; // mean decrease of the log-probability (nats) of the generated tokens
+  steps: readonly Step[] | undefined; // steps for the tokens that the unchanged model generated
   changes: readonly Change[]; // sorted, the largest first
 }
 

@@ -128,7 +128,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
       }
       const { view } = store.state;
       const weights = ["map", "lines", "picture", "table"].includes(view);
-      // Over a picture and in a table, the scale is always the same.
+      // Over a picture and in a table, the scale cannot be changed.
       const scaled = view === "map" || view === "lines" || (view === "picture" && !store.capture.picture);
       for (const each of checks) {
         each.box.checked = store.state[each.key];
@@ -189,7 +189,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     const { view } = store.state;
     if (last !== view) {
       holder.replaceChildren(h("h2", { class: "spoken" }, viewTitles[view]), views[view].node);
-      if (last) views[last].draw(); // a hidden view stops its timers
+      if (last) views[last].draw(); // drawing a hidden view stops its timers
     }
     last = view;
     holder.setAttribute("aria-labelledby", `tab-${view}`);

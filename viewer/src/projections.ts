@@ -70,7 +70,8 @@ export function outputOf(head: Head): Matrix | undefined {
   if (!vectors) return undefined;
   const weights = weightsOf(head);
   const chain = chainOf(vectors, { scaling: true, mask: true, sameQueryKey: false });
-  // The weights of the capture may be rounded to 8 bits; those of a position bias cannot be computed here.
+  // The captured weights may be rounded to 8 bits. A larger difference means that the head adds a position
+  // bias, which the chain lacks; its output is then computed from the captured weights.
   return weights && largestDifference(chain.weights, weights) > 1 / 255
     ? weightedSums(weights, vectors.value)
     : chain.output;

@@ -60,7 +60,7 @@ export interface State {
   hideSpecial: boolean;
   hideSinks: boolean;
   rescale: boolean; // the colour scale ends at the largest weight instead of 1
-  scaling: boolean; // this and the next two: switches of the step-by-step view
+  scaling: boolean; // `scaling`, `mask` and `sameQueryKey` are options of the step-by-step view
   mask: boolean;
   sameQueryKey: boolean;
   vectors: Source;
@@ -78,7 +78,7 @@ export interface State {
   other: string; // second text for "Compare" and for patching
 }
 
-// Names of numbers and lists in the fragment.
+// Names in the URL fragment of the numbers in the state.
 const numbers = {
   row: "row",
   column: "column",

@@ -11,7 +11,7 @@ export interface Cell {
 export interface Row {
   before: number[]; // special tokens added before the text
   cells: Cell[]; // in the order of the text; they do not overlap
-  after: number[]; // special tokens added after it
+  after: number[]; // special tokens added after the text
 }
 
 /** Return the cells of one tokenizer. Tokens that share a character, such as bytes of it, are in one cell. */
@@ -54,11 +54,11 @@ export function linesOf(
   most: number,
   widthOf: (begin: number, end: number) => number,
 ): { begin: number; end: number }[] {
-  const inside = new Set<number>(); // places inside a cell
+  const inside = new Set<number>(); // positions in the text that are inside a cell
   for (const { cells } of rows)
     for (const { begin, end } of cells) for (let i = begin + 1; i < end; ++i) inside.add(i);
   const lines: { begin: number; end: number }[] = [];
-  let part: { begin: number; end: number } | undefined; // words that are joined by a cell
+  let part: { begin: number; end: number } | undefined; // words that share a cell, so they are on one line
   for (const { begin, end } of words) {
     part = { begin: part?.begin ?? begin, end };
     if (inside.has(end)) continue;

@@ -19,7 +19,7 @@ std::filesystem::path senses() {
   return testing::shared_folder() / "data" / "wsd-coarsewsd20";
 }
 
-// Every fourth sentence with "bank" is held out of training.
+// one of four sentences with "bank" is held out of training
 constexpr std::size_t kHeldOut = 4;
 
 std::vector<std::string> training_text() {
@@ -69,9 +69,9 @@ std::vector<Sentence> bank_sentences() {
   return sentences;
 }
 
-// Compute how attention moves the vector of "bank" in context: a sentence is correct if "bank" ends closer to
-// the word of its sense. Return the mean accuracy of the two senses, because the money sense has many more
-// sentences.
+// Return the figures of the section: cosines of the vector of "bank" after attention with "money" and
+// "river". In a sentence of the data, the sense is recognised if the cosine with the word of this sense is
+// larger; the accuracy is the mean over the two senses, since there are many more sentences about money.
 std::map<std::string, double> figures() {
   const WordVectors vectors = trained();
   ThreadPool pool(1);
@@ -154,7 +154,8 @@ TEST(BankData, ThePagesFiguresAreThoseOfTrainedVectors) {
   EXPECT_EQ(page.size(), ours.size());
   for (const auto& [name, value] : page) {
     ASSERT_EQ(ours.count(name), 1u) << name;
-    EXPECT_NEAR(ours.at(name), value, 0.05) << name;  // other instruction sets round differently in training
+    // training rounds differently with other instruction sets
+    EXPECT_NEAR(ours.at(name), value, 0.05) << name;
   }
   EXPECT_GT(ours.at("river bank | river"), ours.at("money bank | river") + 0.2);
   EXPECT_GT(ours.at("money bank | money"), ours.at("river bank | money") + 0.2);

@@ -1,5 +1,6 @@
-// A model of two layers that is trained on repeated sequences gets an induction head after a previous-token
-// head, and a model of one layer does not (Olsson et al. 2022). Trains the recipes with fewer steps.
+// Trained on repeated sequences, a model of two layers forms an induction head after a previous-token head,
+// and a model of one layer does not (Olsson et al. 2022). The test trains the models of the recipes with
+// fewer steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ export class Live {
   address(): [string, string][] {
     const { model, text, file, generate } = this.question;
     return [
-      [file ? "file" : "text", text], // a URL can hold the file's name, but not its content
+      [file ? "file" : "text", text], // the URL contains the name of the file, but not its content
       ...(model ? ([["model", model]] as [string, string][]) : []),
       ...(generate ? ([["generate", String(generate)]] as [string, string][]) : []),
       ...(this.story ? ([["story", String(this.story)]] as [string, string][]) : []),

@@ -142,7 +142,7 @@ export function start(root: HTMLElement): void {
     story.draw(number);
     if (shown?.live.shows(location.hash)) {
       shown.live.story = number;
-      return showStep(location.hash); // the page restores the rest of its state
+      return showStep(location.hash); // the listener in page.ts restores the rest of the state
     }
     ask.setModels(known, question.model);
     void run(question, location.hash);

@@ -6,11 +6,11 @@ import type { Store } from "../store";
 import { directionOf, shownTokens } from "../tokens";
 
 const row = { height: 46, gap: 12 };
-const gap = 34; // between two steps, for the lines
+const gap = 34; // space between two steps, for the lines
 const margin = 6;
 const characterWidth = 9;
-const widest = 64; // the server accepts no more beams
-const generated = 24; // tokens that a decoder generates if the page shows none
+const widest = 64; // maximum number of beams that the server accepts
+const generated = 24; // number of tokens that a decoder generates if the page shows no generated tokens
 
 function nameOf(node: BeamNode): string {
   return shownTokens({ text: [node.text], bytes: [node.bytes ?? ""] })[0]!;

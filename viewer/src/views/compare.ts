@@ -238,7 +238,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   status.hidden = true;
   let running: AbortController | undefined;
   let asked = "";
-  let failed = false; // the request for `asked`
+  let failed = false; // true if the request for `asked` failed
   let built = "";
   const say = (message: string) => {
     status.textContent = message;

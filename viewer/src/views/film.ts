@@ -7,7 +7,7 @@ import type { Store } from "../store";
 import { player, slider } from "./player";
 import { smallMap } from "./small_map";
 
-const mostCells = 1600; // larger maps have no numbers
+const mostCells = 1600; // maximum number of cells with numbers
 
 /** Return the index in the film's heads of the selected head, or of the first. */
 function headIndex(store: Store): number {

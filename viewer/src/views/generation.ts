@@ -8,7 +8,7 @@ import type { Store } from "../store";
 import { player, slider } from "./player";
 
 const mostBars = 12;
-const mostStrip = 64; // longer texts show only the largest weights
+const mostStrip = 64; // maximum number of tokens; longer texts show only the largest weights
 const fewStrip = 16;
 
 /** Return the selected head if it has a row for each generated token, else the most telling such head. */
@@ -36,7 +36,8 @@ function small(probability: number): string {
 export function generationView(store: Store): { node: HTMLElement; draw: () => void } {
   const steps = store.capture.steps ?? [];
   const written = shownTokens(store.capture.tokens.written);
-  const given = Math.max(0, (store.capture.prompt_tokens ?? 0) - 1); // steps whose token is in the input
+  // number of steps whose token is part of the prompt
+  const given = Math.max(0, (store.capture.prompt_tokens ?? 0) - 1);
   const listed = steps[0]?.ids.length ?? 0;
   const sliders = [
     slider(

@@ -178,7 +178,8 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     const columns = columnTokens(store.capture, store.current()).length;
     const margin = margins(scroller.clientWidth, rows);
     const wide = Math.min(54, Math.floor((scroller.clientWidth - margin.left - 4) / columns));
-    // The whole map is visible without scrolling if its cells have room for numbers.
+    // Limit the height of the cells so that the whole map is visible without scrolling, unless the cells
+    // would be too small for numbers.
     const high = Math.floor((mostHeight() - margin.top - 2) / rows.length);
     return Math.max(10, high >= 24 ? Math.min(wide, high) : wide);
   };

@@ -6,9 +6,9 @@ import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
 const rowHeight = 26;
-const most = 400; // most tokens on each side; more are not drawn
+const most = 400; // maximum number of tokens on each side; further tokens are not drawn
 const least = 0.03; // smallest opacity of a drawn line
-const mostOfRow = 3; // lines drawn per row in long texts
+const mostOfRow = 3; // maximum number of lines per row in long texts
 
 /** Return the columns of a row that are drawn: weights from `bound` on; in long texts only the largest ones. */
 function drawnColumns(row: readonly number[], bound: number, long: boolean): number[] {
@@ -69,7 +69,8 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
     const width = Math.min(760, Math.max(300, node.clientWidth));
     const [left, right] = width < 500 ? [width * 0.34, width * 0.66] : [width * 0.3, width * 0.7];
     const height = count * rowHeight + 44;
-    // In long texts the shorter side is spread over the height, so that a token is near the others of its place.
+    // In long texts, the tokens of the shorter side are spread over the height, so that a token is opposite
+    // the tokens at its relative position.
     const spread = (tokens: number) => (index: number) =>
       40 + (long ? ((index + 0.5) * count) / tokens - 0.5 : index) * rowHeight;
     const [rowAt, columnAt] = [spread(rows.length), spread(columns.length)];

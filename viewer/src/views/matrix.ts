@@ -3,11 +3,11 @@ import type { Matrix } from "../capture";
 import { css, fixed, h } from "../dom";
 import { dot } from "../math";
 
-const mostFeatures = 64; // most features shown of a vector
+const mostFeatures = 64; // maximum number of shown features of a vector
 
 interface TableOptions {
-  signed: boolean; // the colour depends on the sign; otherwise the scale is 0 to 1
-  picked: [number, number]; // a column of −1: the whole row
+  signed: boolean; // true: the colour depends on the sign; false: the values are from 0 to 1
+  picked: [number, number]; // row and column of the selected cell; column −1: the whole row
   pick?: (row: number, column: number) => void;
   name?: string; // for screen readers
 }

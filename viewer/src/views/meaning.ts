@@ -66,7 +66,8 @@ export function pathsMap(from: States, picked: readonly number[], labels?: reado
     size: Math.max(1e-9, Math.max(...values) - Math.min(...values)),
   });
   const [across, up] = [range(xs), range(ys)];
-  const scale = Math.min((width - 3 * edge) / across.size, (height - 2 * edge) / up.size); // the same for both axes
+  // pixels per unit, for both axes
+  const scale = Math.min((width - 3 * edge) / across.size, (height - 2 * edge) / up.size);
   const x = (value: number) => (width - edge - across.size * scale) / 2 + (value - across.low) * scale;
   const y = (value: number) => (height + up.size * scale) / 2 - (value - up.low) * scale;
   const svg = s("svg", {
@@ -112,7 +113,7 @@ export function pathsMap(from: States, picked: readonly number[], labels?: reado
       ),
     );
     const [px] = points.at(-1)!;
-    // Put the label on the side away from the path if there is room.
+    // Put the label on the side of the last point that faces away from the path, if there is room.
     const leftwards = x(px) < x(points.at(-2)![0]);
     const right = x(px) > width - 110 || (leftwards && x(px) > 110);
     texts.push(

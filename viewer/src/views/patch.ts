@@ -101,7 +101,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       await Promise.all(Array.from({ length: atOnce }, worker));
     } catch (error) {
       failed(error, signal);
-      control.abort(); // stop the other worker's request
+      control.abort(); // stop the requests of the other worker
     }
     if (running !== control) return; // a request for a single place has replaced this one
     running = undefined;

@@ -81,7 +81,7 @@ export function rankingPart(store: Store): { node: HTMLElement; draw: () => void
       await action(control.signal);
     } catch (error) {
       if (!control.signal.aborted) message = error instanceof Error ? error.message : String(error);
-      control.abort(); // stop the other worker's request
+      control.abort(); // stop the requests of the other worker
     }
     running = undefined;
     draw();

@@ -7,7 +7,7 @@ import { addParameters } from "../projections";
 import type { Store } from "../store";
 import { stepsOf } from "./step_list";
 
-export const most = 64; // most tokens on each side
+export const most = 64; // maximum number of tokens on each side
 
 /** Return the reason why a head's numbers cannot be shown one by one, or undefined if they can. */
 export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefined {
@@ -28,7 +28,8 @@ export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefine
 
 /** Return a function that requests the vectors and parameters of a head's layer from the server, once for each layer. */
 function parametersRequest(store: Store, draw: () => void): (head: Head) => HTMLElement | undefined {
-  const asked = new Map<string, string>(); // layer: what to say meanwhile
+  // for each requested layer: the message shown until its data arrives
+  const asked = new Map<string, string>();
   const say = (text: string) => h("p", { class: "quiet", role: "status" }, text);
   return (head) => {
     const { live, capture } = store;

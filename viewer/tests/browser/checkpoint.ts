@@ -60,7 +60,7 @@ export class Checkpoint {
     const offsets = this.tensors.get(`${name}.bias`);
     const bias = offsets && Array.from({ length: offsets.shape[0]! }, (_, i) => offsets.at(i));
     if (own) return { weight, bias };
-    // GPT-2 joins Q, K and V in one matrix; its cross-attention K and V.
+    // GPT-2 stores Q, K and V in one matrix; its cross-attention stores K and V in one matrix.
     const parts = head.kind === "cross" ? ["key", "value"] : ["query", "key", "value"];
     const width = weight[0]!.length / parts.length;
     const range = [parts.indexOf(part) * width, (parts.indexOf(part) + 1) * width];

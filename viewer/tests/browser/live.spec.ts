@@ -42,7 +42,7 @@ function fragment(parts: Record<string, string>): string {
 }
 
 const asked = { text: tinyText, model: "translator" };
-const short = { ...asked, generate: "6" }; // as in an address
+const short = { ...asked, generate: "6" }; // "6" is a string, as in the URL fragment
 
 test("a sentence is typed, shown, and part of the address", async ({ page: browser }) => {
   const errors = await visit(browser);
@@ -214,7 +214,8 @@ test("a place is patched while the others are measured", async ({ page: browser 
   let measured = 0;
   await browser.route("**/attend", (route) => {
     const body = route.request().postDataJSON() as { heads?: number[] };
-    return body.heads && ++measured > 1 ? undefined : route.continue(); // answer only the first measurement
+    // let only the first measurement reach the server
+    return body.heads && ++measured > 1 ? undefined : route.continue();
   });
   await browser.getByLabel("Other sentence").fill("t9 t9 t9");
   await browser.getByRole("button", { name: "Patch every place" }).click();

@@ -88,7 +88,7 @@ test("lines of pieces wrap, and run from right to left in Arabic", async ({ page
   await show(browser, "arabic", sample(source), "#view=tokenizers");
   const lines = browser.locator(".strips-of-text > div");
   expect(await lines.count()).toBeGreaterThan(1);
-  // One call measures both pieces, because the view is drawn again when its width is known.
+  // Measure both words in one call, because the view is drawn again when its width is known.
   const places = () =>
     lines
       .first()

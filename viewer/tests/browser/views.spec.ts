@@ -22,7 +22,8 @@ test("further heads are drawn and removed without the Shift key", async ({ page:
   await browser.setViewportSize({ width: 390, height: 844 });
   await show(browser, "overlay", sampleCapture(), "#view=lines&head=cross.0.0");
   const chooser = browser.getByLabel("Draw another head");
-  await expect(chooser.locator("option")).toHaveCount(1 + 5); // the other cross-attention heads
+  // a first entry and the five other cross-attention heads
+  await expect(chooser.locator("option")).toHaveCount(1 + 5);
   await chooser.selectOption("cross.1.2");
   await expect(browser).toHaveURL(/with=cross\.1\.2/);
   await expect(browser.locator(".legend span")).toHaveCount(2);

@@ -153,7 +153,7 @@ test("each chapter of the story has an address that leads back to it", () => {
   });
   expect(chapterIn("#story=0")).toBe(0);
   expect(chapterIn("#story=99")).toBe(0);
-  // The step at which a word is written.
+  // The address contains the step that generates the word of chapter 2.
   const capture = sampleCapture({ target: ["<s>", "परीक्षा", "एक", "सरल", "काम"] });
   capture.text = chapters[1]!.text;
   expect(chapterAddress(2, "", capture)).toContain("written=2");

@@ -95,7 +95,8 @@ describe("columns", () => {
     [0.9, 0.05, 0.05],
   ];
   test("a sink takes most of all attention", () => {
-    expect(sinkColumns(weights)).toEqual([false, false, false]); // three keys: three times the uniform weight is 1
+    // a sink needs three times the uniform weight, which is 1 with three keys
+    expect(sinkColumns(weights)).toEqual([false, false, false]);
 
     const wide = [0, 1].map(() => [0.6, ...Array.from({ length: 8 }, () => 0.05)]);
     expect(sinkColumns(wide)).toEqual([true, ...Array.from({ length: 8 }, () => false)]);
@@ -108,7 +109,8 @@ describe("columns", () => {
 
 describe("next token", () => {
   const logits = [2, 1, 0, -1];
-  const all = Math.log(logits.reduce((sum, x) => sum + Math.exp(x), 0) + Math.exp(-2)); // one more token, not listed
+  // the vocabulary has one more token, with logit −2, that is not listed
+  const all = Math.log(logits.reduce((sum, x) => sum + Math.exp(x), 0) + Math.exp(-2));
   const none = { temperature: 1, topK: 0, topP: 1 };
   test("without filters the probabilities are those of the vocabulary", () => {
     const found = nextTokenProbabilities(logits, all, none);

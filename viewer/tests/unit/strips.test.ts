@@ -87,5 +87,5 @@ test("lines have whole words, and no cell is divided", () => {
     { begin: 2, end: 8 },
     { begin: 8, end: 11 },
   ]);
-  expect(linesOf(wordsOf(text), [], 1, width)).toHaveLength(4); // a word may be wider
+  expect(linesOf(wordsOf(text), [], 1, width)).toHaveLength(4); // a word may be wider than a line
 });
