@@ -239,7 +239,10 @@ class Resolver {
     }
     if (inputs == 0)
       throw Error(ErrorKind::invalid_input, files ? "the file lists no files" : "the file has no texts",
-                  {list, -1, -1});
+                  {list, -1, -1})
+          .expected(files ? "one file name per line" : "one text per line")
+          .remedy(files ? "Add file names to the file, or name another file"
+                        : "Add texts to the file, or name another file");
     return sums;
   }
 
