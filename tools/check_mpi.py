@@ -358,8 +358,7 @@ def kills(base, task, count):
         if killed:
             victim = draw.choice(victims + [process.pid])
             try:
-                # if mpirun is killed, it cannot end the ranks, so kill them too
-                for one in (process.pid, *victims) if victim == process.pid else (victim,):
+                for one in (process.pid, *victims) if victim == process.pid else (victim,):  # a killed mpirun ends no ranks
                     os.kill(one, signal.SIGKILL)
             except ProcessLookupError:
                 killed = victim == process.pid
