@@ -157,8 +157,7 @@ class Resolver {
     return edits;
   }
 
-  // Return true if the decoder must also run on the other input, because an edited site is outside the
-  // encoder.
+  // Return true if the decoder must also run on the other input: an edited site is outside the encoder.
   static bool decodes(const Intervention& one) {
     return std::any_of(one.sites.begin(), one.sites.end(), [](const Site& site) {
       return site.head ? site.head->kind != Kind::encoder
@@ -238,11 +237,8 @@ class Resolver {
       ++inputs;
     }
     if (inputs == 0)
-      throw Error(ErrorKind::invalid_input, files ? "the file lists no files" : "the file has no texts",
-                  {list, -1, -1})
-          .expected(files ? "one file name per line" : "one text per line")
-          .remedy(files ? "Add file names to the file, or name another file"
-                        : "Add texts to the file, or name another file");
+      throw Error(ErrorKind::invalid_input, files ? "the list of files is empty" : "the file has no texts",
+                  {list, -1, -1});
     return sums;
   }
 
