@@ -43,11 +43,7 @@ std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
 
-std::int64_t warmup_steps(std::int64_t steps) {
-  return std::min<std::int64_t>(200, steps / 3);
-}
-
-// Return the run file for the phrasebook.
+// Return the run file for the phrasebook, with this number of training steps.
 std::string run_file(std::int64_t steps) {
   return fmt::format(R"(# English to Hindi, on the phrasebook of `regard demo`.
 # 'regard train --help-config' explains every key.
@@ -88,7 +84,7 @@ samples = 2
 [output]
 folder = "runs/phrasebook"         # relative to the working directory
 )",
-                     steps, warmup_steps(steps));
+                     steps, std::min<std::int64_t>(200, steps / 3));
 }
 
 // Write the phrasebook to an existing folder: the training pairs and the held-out pairs, each with word
@@ -125,12 +121,8 @@ void export_phrasebook(const DemoOptions& options, const Globals& globals) {
 
 train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
-      fmt::format("seed={}", seed),
-      fmt::format("training.max_steps={}", options.steps),
-      fmt::format("training.warmup_steps={}", warmup_steps(options.steps)),
-      fmt::format("validation.every_steps={}", options.steps),
-      "validation.metrics=[\"loss\"]",
-      "validation.samples=0",
+      fmt::format("seed={}", seed), fmt::format("validation.every_steps={}", options.steps),
+      "validation.metrics=[\"loss\"]", "validation.samples=0",
       "output.folder=" + std::filesystem::absolute(options.folder).string()};
   return train::parse_run(run_file(options.steps), (data_folder(options) / "demo.toml").string(), overrides);
 }
