@@ -80,8 +80,8 @@ std::string message_of(const std::string& body) {
   return message.is_string() ? message.get<std::string>() : std::string();
 }
 
-// Return the error kind in the body of a response with status 4xx. The response of a proxy contains no kind:
-// return invalid_input for status 413, otherwise usage.
+// Return the error kind that the body of a response with status 4xx names. If it names no kind (the response
+// may be that of a proxy), return invalid_input for status 413 and usage for another status.
 ErrorKind kind_of(int status, const std::string& body) {
   const Json json = error_json(body);
   if (!json.is_object() || !json.contains("kind"))

@@ -239,12 +239,12 @@ struct PassBatches {
   TokenBatch target;
 };
 
-// Run one forward pass with the probe. Return the logits [target tokens, vocabulary], or an undefined tensor
+// Run one forward pass with the probe. Return the logits [target tokens, vocabulary]. The tensor is undefined
 // if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const PassBatches& batches, Probe* probe);
 // Run one forward pass over one sequence with the probe. `source` is the input of the encoder, and `target`
 // the input of the decoder; the input of a missing encoder or decoder is ignored. Return the logits [target
-// tokens, vocabulary], or an undefined tensor if the model does not predict the next token.
+// tokens, vocabulary]. The tensor is undefined if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);
 

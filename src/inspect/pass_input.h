@@ -47,7 +47,7 @@ std::vector<std::int32_t> generated_target(const infer::LoadedModel& loaded, Thr
                                            const AttendRequest& request, const TargetGeneration& generation);
 
 // Run one forward pass, in which `probe` receives the intermediate values. Return the logits [target tokens,
-// vocabulary], or an undefined tensor if the model does not predict the next token.
+// vocabulary]. The tensor is undefined if the model does not predict the next token.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
 // Run one pass with the interventions `edits`, which may be null. `observer` receives the values after the
 // interventions.

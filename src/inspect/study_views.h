@@ -32,8 +32,8 @@ std::string needs_setting(const std::string& view, const std::string& setting);
 
 // Run the study request.view and return its table. `media` reads images and sounds. progress(share) is called
 // during long studies; if it returns false, the study throws cancelled. Throws usage if there is no such
-// study, if a required setting is missing, or if the study does not apply to the model. Throws usage also if
-// the model reads images or sounds and the functions of `media` are empty. Throws the errors of the study.
+// study, if a required setting is missing, if the study does not apply to the model, or if the model reads
+// images or sounds and the functions of `media` are empty. Throws the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress,
                        const MediaReader& media = {});

@@ -27,10 +27,9 @@ enum class WeightMode {
 // f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to
 // f32, and their mapped pages are released. An I8 tensor NAME requires an F32 tensor NAME_scale; the weight
 // is NAME · NAME_scale. All tensors are checked before the first weight is set, except those of a pooler that
-// the head does not use. Throws bad_file if a tensor is missing, is unused, or has the wrong shape or an
-// unsupported dtype. Throws bad_file also if the scales or values of an int8 weight are invalid, or if two
-// copies of a tied weight differ. With WeightMode::bf16, throws usage if the processor has no bf16
-// instructions or the file has int8 weights.
+// the head does not use. Throws bad_file if a tensor is missing, unused, or of the wrong shape or dtype, if
+// an int8 weight has invalid values or scales, or if two copies of a tied weight differ. With
+// WeightMode::bf16, throws usage if the processor has no bf16 instructions or the file has int8 weights.
 void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, including copies of tied weights, in the layout of the file from which they

@@ -33,8 +33,8 @@ void PagePool::grow(std::int64_t pages) {
     // that attention reads would need its own TLB entry. Memory that is never written uses no physical pages.
     if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
-    // The pages of this segment become free at once, so they are not lost if the next segment cannot be
-    // allocated.
+    // Add the pages of this segment to the free list before the next segment is allocated. If that allocation
+    // fails, these pages can still be used.
     free_.insert(free_.begin(), static_cast<std::size_t>(count), 0);
     for (std::int64_t i = 0; i < count; ++i) {
       free_[static_cast<std::size_t>(count - 1 - i)] = static_cast<std::int32_t>(size());

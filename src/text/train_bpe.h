@@ -37,7 +37,8 @@ struct BpeTrainingOptions {
   WordRule words = WordRule::words;
   bool normalize = true;    // normalise to NFC
   bool lower_case = false;  // convert to lower case, so that decode() returns lower case
-  // insert a space before a text, so that its first word is encoded like a word after a space
+  // if true, encode() inserts a space before the text; the first word then has the tokens that it has after
+  // a space
   bool prefix_space = false;
   // if true, encode() with add_special appends </s>, which translation models require
   bool end_token = false;

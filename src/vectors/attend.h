@@ -24,8 +24,9 @@ struct AttendedWord {
   // `word`.
   std::string word, found;
   double stayed = 0;  // cosine of the word's vector before attention with its vector after attention
-  // Cosines of this word's vector with the vector of each word of the text before attention. `before` uses
-  // this word's vector before attention, and `after` uses this word's vector after attention.
+  // Cosine similarities of this word with each word of the text. For this word, `before` takes the vector
+  // before attention, and `after` the vector after attention. For the other word, both take the vector before
+  // attention.
   std::vector<double> before{}, after{};
   // words of the file that are nearest to the vector before and after attention, without the word itself
   std::vector<Neighbour> neighbours_before{}, neighbours_after{};

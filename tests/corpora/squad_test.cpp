@@ -16,7 +16,8 @@ class Questions : public ::testing::Test {
   std::string file(const std::string& name, const std::string& content) {
     return testing::write_file(folder.path(), name, content).string();
   }
-  // Return a file with one article, which has one paragraph with `questions`.
+  // Write a SQuAD file with one article of one paragraph, and return its path. `questions` are its questions
+  // as JSON objects.
   std::string squad(const std::string& questions) {
     return file(
         "q.json",

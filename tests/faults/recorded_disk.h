@@ -121,7 +121,7 @@ class RecordedDisk {
   enum class Kind { file, folder, link };
   struct Node {
     Kind kind;
-    // content of a file, or target of a link; safe_data: as of the last sync
+    // data: content of a file, or target of a symbolic link. safe_data: value of `data` at the last sync.
     std::string data = "", safe_data = "";
     std::map<std::string, int> names = {}, safe_names = {};
   };
