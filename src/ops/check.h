@@ -17,8 +17,8 @@ struct Named {
   Var variable;  // the argument; null if it is absent
 };
 
-// Return a description such as "bf16 [3, 4] not contiguous". The dtype f32 and the word "contiguous" are
-// omitted.
+// Return a description such as "bf16 [3, 4] not contiguous". The dtype is omitted if it is f32, and "not
+// contiguous" if the tensor is contiguous.
 std::string described(const Tensor& value);
 
 // Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".
