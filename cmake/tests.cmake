@@ -23,16 +23,14 @@ endif()
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_TEST_OPTIMISATION})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
+# Only this source contains paths of the checkout, so that a compiler cache can serve the other ones in any checkout.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/shared_data.cpp PROPERTIES COMPILE_DEFINITIONS
+  "REGARD_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\";REGARD_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\";REGARD_BUILD_DIR=\"${PROJECT_BINARY_DIR}\";REGARD_PROGRAM=\"${PROJECT_BINARY_DIR}/bin/regard\"")
 # test_support and the test programs have the same properties, so that they can share precompiled headers.
 set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF REGARD_IS_TEST ON)
 if(REGARD_PRECOMPILE)
   target_precompile_headers(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
 endif()
-target_compile_definitions(${REGARD_TARGET_PREFIX}test_support PUBLIC
-  REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-  REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  REGARD_BUILD_DIR="${PROJECT_BINARY_DIR}"
-  REGARD_PROGRAM="${PROJECT_BINARY_DIR}/bin/regard")
 
 function(regard_test_program name label)
   set(name ${REGARD_TARGET_PREFIX}${name})
@@ -100,7 +98,6 @@ if(TARGET test_demo)
 endif()
 if(TARGET test_faults)
   add_dependencies(test_faults fault_shim)
-  target_compile_definitions(test_faults PRIVATE REGARD_FAULT_SHIM="$<TARGET_FILE:fault_shim>")
 endif()
 
 # test_serve_address and test_serve_thread: test_serve under sanitizers (make sanitize-serve). src/serve, the
@@ -132,7 +129,6 @@ function(regard_sanitized_serve name sanitizers)
     EXPORT_COMPILE_COMMANDS OFF)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE regard regard_options GTest::gtest GTest::gtest_main ${REGARD_LIBRARIES})
-  target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:test_support,INTERFACE_COMPILE_DEFINITIONS>)
   target_compile_options(${name} PRIVATE -O1 -g1 -fno-omit-frame-pointer -fsanitize=${sanitizers} -fno-sanitize-recover=all
     -Wno-maybe-uninitialized $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-tsan>)
   target_link_options(${name} PRIVATE -fsanitize=${sanitizers} -Wl,--allow-multiple-definition)

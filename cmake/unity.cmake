@@ -53,7 +53,7 @@ function(regard_join_tests result name)
       set(joined ${PROJECT_BINARY_DIR}/joined_tests/${name}_${number}.cpp)
       list(JOIN group "," sources)
       add_custom_command(OUTPUT ${joined} DEPENDS ${group} ${PROJECT_SOURCE_DIR}/cmake/join_tests.cmake
-        COMMAND ${CMAKE_COMMAND} -DJOINED=${joined} "-DSOURCES=${sources}" -P ${PROJECT_SOURCE_DIR}/cmake/join_tests.cmake
+        COMMAND ${CMAKE_COMMAND} -DJOINED=${joined} "-DSOURCES=${sources}" -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/join_tests.cmake
         COMMENT "Join test sources into joined_tests/${name}_${number}.cpp" VERBATIM)
       list(APPEND joined_files ${joined})
       set(group "")

@@ -13,13 +13,19 @@
 #include "support/environment.h"
 #include "support/namespaces.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 
 namespace regard::testing {
+
+// Path of the library that makes file calls fail (fault_shim.c).
+inline std::filesystem::path fault_shim() {
+  return build_folder() / "lib/libfault_shim.so";
+}
 
 // `fault`: a value of REGARD_FAULT (fault_shim.c).
 inline ProgramResult run_with_fault(const std::vector<std::string>& arguments,
                                     const std::filesystem::path& folder, const std::string& fault) {
-  const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
+  const Environment environment({{"LD_PRELOAD", fault_shim()},
                                  {"REGARD_FAULT_FOLDER", std::filesystem::canonical(folder)},
                                  {"REGARD_FAULT", fault}});
   return run_program(arguments, folder);
@@ -42,7 +48,7 @@ inline void run_forked(const std::vector<std::string>& arguments, const std::fil
   for (const Trial& trial : trials)
     list += trial.fault + " " + std::filesystem::canonical(trial.place).string() + "\n";
   write_file(scratch, "faults", list);
-  const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
+  const Environment environment({{"LD_PRELOAD", fault_shim()},
                                  {"REGARD_FAULT_FOLDER", std::filesystem::canonical(folder)},
                                  {"REGARD_FAULT_LIST", scratch / "faults"},
                                  {"REGARD_FAULT_ENDINGS", scratch / "endings"}});
@@ -56,7 +62,7 @@ inline void run_forked(const std::vector<std::string>& arguments, const std::fil
 // Return the number of file calls of a run without faults, which must succeed.
 inline std::size_t count_calls(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                                const std::filesystem::path& log) {
-  const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
+  const Environment environment({{"LD_PRELOAD", fault_shim()},
                                  {"REGARD_FAULT_FOLDER", std::filesystem::canonical(folder)},
                                  {"REGARD_FAULT_LOG", log}});
   const ProgramResult result = run_program(arguments, folder);

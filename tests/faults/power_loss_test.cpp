@@ -51,7 +51,7 @@ class PowerLoss : public TrainTask {
  protected:
   // Record the calls of the run in `place`.
   std::vector<RecordedCall> record(const fs::path& place) {
-    const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
+    const Environment environment({{"LD_PRELOAD", fault_shim()},
                                    {"REGARD_FAULT_FOLDER", fs::canonical(place)},
                                    {"REGARD_FAULT_RECORD", folder_ / "record"}});
     const ProgramResult result = run_program(kTrain, place);
@@ -126,7 +126,7 @@ TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path place = fresh("jumping");
   {
     const Environment environment(
-        {{"LD_PRELOAD", REGARD_FAULT_SHIM}, {"REGARD_CLOCK_JUMPS", "2:86400,8:-31536000"}});
+        {{"LD_PRELOAD", fault_shim()}, {"REGARD_CLOCK_JUMPS", "2:86400,8:-31536000"}});
     const ProgramResult result = run_program({"train", "run.toml", "-t", "1", "--set",
                                               "output.tensorboard=true", "--set", "training.max_minutes=600"},
                                              place);

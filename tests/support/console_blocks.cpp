@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/shared_data.h"
+
 namespace regard::testing {
 namespace {
 
@@ -85,8 +87,8 @@ std::vector<Figure> figures(const std::string& page) {
 }
 
 std::string run_command(const std::string& command) {
-  const std::string bin = std::filesystem::path(REGARD_PROGRAM).parent_path();
-  const std::string whole = "cd '" REGARD_SOURCE_DIR "' && PATH='" + bin + ":" + bin +
+  const std::string bin = std::filesystem::path(built_program()).parent_path();
+  const std::string whole = "cd '" + source_folder().string() + "' && PATH='" + bin + ":" + bin +
                             "/examples':\"$PATH\" && export PATH NO_COLOR=1 && { " + command +
                             "; } 2>&1 </dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(whole.c_str(), "r"), pclose);

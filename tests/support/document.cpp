@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "support/console_blocks.h"
+#include "support/shared_data.h"
 
 namespace regard::testing {
 namespace {
@@ -134,10 +135,10 @@ std::vector<DocumentCommand> document_commands(const std::string& page) {
 }
 
 void make_sandbox(const fs::path& sandbox) {
-  const fs::path source = REGARD_SOURCE_DIR;
+  const fs::path source = source_folder();
   fs::create_directories(sandbox / "build/release");
   fs::create_directories(sandbox / "tmp");
-  fs::create_directory_symlink(fs::path(REGARD_PROGRAM).parent_path(), sandbox / "build/release/bin");
+  fs::create_directory_symlink(fs::path(built_program()).parent_path(), sandbox / "build/release/bin");
   for (const char* name : {"README.md", "LICENSE", "CHANGELOG.md"})
     fs::copy_file(source / name, sandbox / name);
   for (const char* name : {"tests", "docs", "recipes", "examples"})

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
 namespace regard::testing {
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 const char* program_path() {
   const char* other = std::getenv("REGARD_TEST_PROGRAM");  // set by tools/mutants.py
-  return other != nullptr ? other : REGARD_PROGRAM;
+  return other != nullptr ? other : built_program();
 }
 
 namespace {

@@ -12,6 +12,10 @@ std::filesystem::path source_folder() {
   return REGARD_SOURCE_DIR;
 }
 
+const char* built_program() {
+  return REGARD_PROGRAM;
+}
+
 std::filesystem::path golden(const std::string& name) {
   return std::filesystem::path(REGARD_TEST_DATA) / name;
 }

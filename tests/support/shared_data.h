@@ -11,6 +11,8 @@ namespace regard::testing {
 std::filesystem::path source_folder();  // root of the source tree
 std::filesystem::path build_folder();   // the build directory of the tests
 
+const char* built_program();  // path of the program in the build directory
+
 // Path of tests/data/NAME in the source tree.
 std::filesystem::path golden(const std::string& name);
 

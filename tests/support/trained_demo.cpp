@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "support/program.h"
+#include "support/shared_data.h"
 
 namespace regard::testing {
 namespace {
@@ -41,7 +42,7 @@ std::string build_name() {
 }  // namespace
 
 TrainedDemo trained_demo() {
-  const fs::path parent = fs::path(REGARD_BUILD_DIR) / "trained-demo", folder = parent / build_name();
+  const fs::path parent = build_folder() / "trained-demo", folder = parent / build_name();
   const fs::path json = folder / "output.json";  // written last
   fs::create_directories(parent);
   const FileLock lock(parent / "lock");
