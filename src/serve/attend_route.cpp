@@ -25,8 +25,8 @@ namespace {
 
 // maximum total number of elements of the query, key and value vectors in a response
 constexpr std::size_t kMostValues = std::size_t{1} << 22;
-// Maximum number of attention weights in a response for a sound or image. kMostWeights applies to weights of
-// 8 bits, kMostFullWeights to "full" precision.
+// Maximum number of attention weights in a response: kMostWeights for a sound or image with weights of 8
+// bits, kMostFullWeights for any input with "full" precision.
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 26, kMostFullWeights = std::int64_t{1} << 22;
 
 constexpr std::int64_t kWidestBeam = 64;  // maximum beam width
@@ -114,10 +114,24 @@ void add_generated(const Call& call, ModelHost& host, const inspect::AttendReque
   if (request.edits != nullptr) view.warnings = request.edits->warnings();
 }
 
+// Throw HttpError if the weights of the view are too many for a response in full precision.
+void require_few_weights(const inspect::View& view) {
+  std::int64_t weights = 0;
+  for (const inspect::Map& map : view.maps) weights += std::ssize(map.weights);
+  if (weights > kMostFullWeights)
+    throw HttpError(
+        400,
+        fmt::format("\"full\" returns at most {} attention weights, and this request has {}; select "
+                    "fewer layers or heads, or remove \"full\"",
+                    kMostFullWeights, weights),
+        "invalid_value", "full");
+}
+
 void reply_with(Call& call, inspect::View& view) {
   inspect::limit_values(view, kMostValues);
   call.prompt_tokens += view.tokens.source.size() + view.tokens.target.size();
   const auto precision = call.value("full", false) ? inspect::Precision::full : inspect::Precision::bits8;
+  if (precision == inspect::Precision::full) require_few_weights(view);
   call.reply_text(inspect::to_json(view, precision), "application/json");
 }
 

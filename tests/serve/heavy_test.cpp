@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "support/namespaces.h"
+#include "support/temporary_folder.h"
 #include "support/test_server.h"
+#include "support/text_model.h"
 
 namespace regard::testing {
 namespace {
@@ -35,6 +37,21 @@ TEST(HeavyRequests, KeepNoOtherRequestWaiting) {
   EXPECT_EQ(first.status, 200) << first.body;
   for (auto& client : clients) client->reset();
   EXPECT_TRUE(becomes([&] { return server.service().metrics().in_progress == 0; }));
+}
+
+TEST(HeavyRequests, ForTooManyExactWeightsAreRefused) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "long", "gpt", 2048);
+  serve::ServeOptions options = serve_options();
+  options.folders.push_back({"long", folder / "long"});
+  TestServer server(options, {"gpt"});
+  const Json written(std::vector<Json>(1000, 5));
+  Json request{{"model", "long"}, {"text", repeated("the dog ", 120)}, {"written", written}, {"full", true}};
+  const Reply reply = server.post("/attend", request);
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_NE(reply.body.find("at most 4194304 attention weights"), std::string::npos) << reply.body;
+  request["layers"] = {0}, request["heads"] = {0};
+  EXPECT_EQ(server.post("/attend", request).status, 200);
 }
 
 TEST(HeavyRequests, OfOneClientAreBounded) {
