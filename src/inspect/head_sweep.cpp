@@ -24,9 +24,6 @@ struct KnownPass {
   bool kept = false;
 };
 
-// approximate maximum size in bytes of the values kept for all batches
-constexpr std::size_t kMostKept = std::size_t{1} << 30;
-
 std::string stack_of(Kind kind) {
   return kind == Kind::encoder ? "encoder" : "decoder";
 }
@@ -43,6 +40,7 @@ class Sweep {
         points_(ModelPoints::of(model, pool)),
         batches_(study_batches(model, examples)),
         edits_(options.edits),
+        most_stored_(options.most_stored),
         off_(options.edits) {
     for (const Head& head : options.off) off_.add(points_.of_head(head));
     // throws usage for a head that does not exist
@@ -52,14 +50,14 @@ class Sweep {
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
   // Return the loss with only options.off ablated. Keep the values of the first batches, up to about
-  // kMostKept bytes; for all later batches, without() computes every layer again. Throws invalid_input if
-  // there is nothing to predict, and numeric if the loss is not finite.
+  // options.most_stored bytes; for all later batches, without() computes every layer again. Throws
+  // invalid_input if there is nothing to predict, and numeric if the loss is not finite.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
-      const bool keeps = bytes < kMostKept;
+      const bool keeps = bytes < most_stored_;
       for (const auto& [point, features] : points_.features)
         if (keeps && (point.ends_with(".residual") || point.ends_with(".context")))
           known_[b].values.want(point);
@@ -120,6 +118,7 @@ class Sweep {
   ModelPoints points_;
   std::vector<StudyBatch> batches_;
   const EditedPass* edits_;
+  std::size_t most_stored_;
   EditedPass off_;  // interventions and ablations of all passes
   std::vector<KnownPass> known_;
 };

@@ -1,9 +1,10 @@
 // Importance of each head: the loss on examples with the head's output set to zero, one head at a time.
-// Values that do not depend on the ablated head are stored, up to about 1 GiB, and not computed again: the
+// Values that do not depend on the ablated head are stored, up to a limit, and not computed again: the
 // outputs of the layers before the head's layer, and the attention of the head's layer up to the output
 // projection.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -37,6 +38,9 @@ struct HeadSweepOptions {
   // again, so that an interrupted sweep continues. Throws usage if the file belongs to another model, other
   // data or other options.
   std::filesystem::path state;
+  // Limit of the stored values, in bytes. The values of a batch are stored if those of the batches before it
+  // are below the limit. The losses do not depend on it.
+  std::size_t most_stored = std::size_t{1} << 30;
   // Called after each head with the completed fraction of the work. Return false to stop, which throws
   // cancelled.
   std::function<bool(double share)> progress;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/timing.h"
@@ -74,6 +75,29 @@ TEST(Bench, EmbedReportsSentencesAndTokens) {
   expect_positive(
       line, {"tokens", "ms", "best_ms", "processor_ms", "sentences_per_s", "tokens_per_s", "peak_rss_mb"});
   expect_positive(line_of({"bench", "start", model, "-t", "1"}), {"start_ms"});
+}
+
+// The checksum is Σ (id + 1)(index + 1), with the indices of all ids from 0. Loading takes longer than 10 µs,
+// and less than the program without the second for which the encoding is timed.
+TEST(Bench, TokenizeReportsIdsAndTimes) {
+  const TemporaryFolder folder;
+  write_file(folder.path(), "lines", "ab\n\nba");
+  write_file(folder.path(), "tokenizer.json",
+             R"({"version": "1.0", "model": {"type": "BPE", "vocab": {"a": 4, "b": 9}, "merges": []}})");
+  const Stopwatch watch;
+  const Json line = line_of(
+      {"bench", "tokenize", (folder / "tokenizer.json").string(), (folder / "lines").string(), "-t", "1"});
+  const double ms = 1e3 * watch.seconds();
+  EXPECT_EQ(line["bench"], "tokenize");
+  EXPECT_EQ(line["bytes"], 6);
+  EXPECT_EQ(line["lines"], 3);
+  EXPECT_EQ(line["tokens"], 4);
+  EXPECT_EQ(std::stoull(line["ids_sum"].get<std::string>(), nullptr, 16), 5u + 2 * 10 + 3 * 10 + 4 * 5);
+  expect_positive(line, {"ms", "best_ms", "mb_per_s", "cpu_mb_per_s", "first_cpu_mb_per_s", "tokens_per_s"});
+  EXPECT_NEAR(line["mb_per_s"].get<double>() * line["ms"].get<double>() * 1e3, 6, 1e-3);
+  EXPECT_NEAR(line["tokens_per_s"].get<double>() * line["ms"].get<double>() / 1e3, 4, 1e-3);
+  EXPECT_GT(line["load_ms"].get<double>(), 0.01);
+  EXPECT_LT(line["load_ms"].get<double>(), ms - 1000);
 }
 
 // A config.json alone gives a model with random weights.

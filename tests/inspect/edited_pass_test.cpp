@@ -15,6 +15,7 @@
 #include "ops/tape.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 #include "tensor/arena.h"
 
 namespace regard::testing {
@@ -227,6 +228,19 @@ TEST(ReplacedHead, KeepsTheWeightsOfPadding) {
   for (std::int64_t query = 0; query < 5; ++query)
     for (std::int64_t key = 0; key < 5; ++key)
       EXPECT_EQ(after.row(first + query)[key], query < 3 ? 0.2f : before.row(first + query)[key]) << query;
+}
+
+// A value that the pass has not computed, or that was not requested, is an error.
+TEST(PointCapture, HasOnlyTheRequestedPointsOfTheModel) {
+  ThreadPool pool(1);
+  const auto model = load_model(formats::ModelFolder::open(testing::HfFolder("gpt2").path));
+  const std::vector<std::int32_t> ids{5, 9, 7};
+  inspect::PointCapture capture;
+  for (const char* point : {"decoder.0.residual", "decoder.99.residual"}) capture.want(point);
+  inspect::run_with_probe(*model, pool, {}, ids, &capture);
+  EXPECT_EQ(capture.at("decoder.0.residual").rows(), 3);
+  EXPECT_REGARD_ERROR(capture.at("decoder.99.residual"), ErrorKind::usage, "found decoder.99.residual");
+  EXPECT_REGARD_ERROR(capture.at("decoder.1.residual"), ErrorKind::usage, "found decoder.1.residual");
 }
 
 // A probe that stores the weights of one head of a decoder, one row for each query of the passes.

@@ -117,6 +117,24 @@ TEST(HeadPattern, EntropyDistanceAndShareAreMeansOverTheQueries) {
   EXPECT_EQ(summary.share, 1.0);
 }
 
+// Special tokens as queries are left out, unless all queries are special tokens.
+TEST(HeadPattern, SpecialTokensAreNotCountedAsQueries) {
+  View view = view_of(
+      Kind::encoder, 4, 4, [](std::int64_t row) { return row == 3 ? 3 : row + 1; }, 1.0f);
+  for (std::size_t key = 0; key < 4; ++key) view.maps[0].weights[12 + key] = 0.25f;  // the last query
+  EXPECT_EQ(summarize(view, view.maps[0]).entropy, 0.5);
+  view.tokens.special_source = {false, false, false, true};
+  HeadSummary summary = summarize(view, view.maps[0]);
+  EXPECT_EQ(summary.entropy, 0.0);
+  EXPECT_EQ(summary.distance, 1.0);
+  EXPECT_EQ(summary.pattern, Pattern::next);
+  EXPECT_EQ(summary.share, 1.0);
+  view.tokens.special_source.assign(4, true);
+  summary = summarize(view, view.maps[0]);
+  EXPECT_EQ(summary.entropy, 0.5);
+  EXPECT_EQ(summary.distance, (1 + 1 + 1 + 0.25 * (3 + 2 + 1)) / 4);
+}
+
 TEST(HeadPattern, HeadsThatLookElsewhereThanAtThemselvesTellMore) {
   const View sink = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 0; });
   const View content = view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (5 * row + 3) % 12; });

@@ -24,6 +24,7 @@
 #include "models/weights.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
+#include "support/bytes_in_use.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
 #include "support/temporary_folder.h"
@@ -129,6 +130,29 @@ TEST_P(HeadSweepOf, EveryLossUnderInterventionsHasTheBitsOfAWholePass) {
   EXPECT_NE(sweep.loss, inspect::sweep_heads(*model_, pool_, examples_).loss);
   for (const inspect::HeadLoss& one : sweep.heads)
     EXPECT_EQ(one.loss, loss_without(one.head, &standing)) << one.head.text();
+}
+
+// The memory of a sweep is limited: with a limit of one byte, only the values of the first batch are stored.
+TEST_P(HeadSweepOf, StoresValuesUpToALimit) {
+  std::vector<StudyExample> many;
+  for (int i = 0; i < 200; ++i) many.insert(many.end(), examples_.begin(), examples_.end());
+  inspect::HeadSweepOptions options;
+  options.heads = {inspect::ModelPoints::of(*model_, pool_).all_heads().back()};
+  const double loss = inspect::sweep_heads(*model_, pool_, many, options).heads[0].loss;
+  std::vector<double> stored;
+  for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 30}) {
+    options.most_stored = limit;
+    const auto before = static_cast<double>(bytes_in_use());
+    options.progress = [&](double) {
+      stored.push_back(static_cast<double>(bytes_in_use()) - before);
+      return true;
+    };
+    EXPECT_EQ(inspect::sweep_heads(*model_, pool_, many, options).heads[0].loss, loss) << limit;
+  }
+  if (bytes_in_use() == 0) return;
+  ASSERT_EQ(stored.size(), 3u);
+  EXPECT_GT(stored[1], stored[0]);
+  EXPECT_GT(stored[2] - stored[0], 2 * (stored[1] - stored[0])) << "three batches or more";
 }
 
 INSTANTIATE_TEST_SUITE_P(HfTiny, HeadSweepOf,

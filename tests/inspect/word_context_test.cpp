@@ -2,6 +2,7 @@
 // projections with scikit-learn (tools/make_context_goldens.py).
 #include "inspect/word_context.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -177,6 +178,27 @@ TEST_F(WordInBert, TheDrawingEscapesItsText) {
   EXPECT_NE(svg.find("A &lt;b&gt; &amp; bank."), std::string::npos);
   EXPECT_EQ(svg.find("<b>"), std::string::npos);
   EXPECT_NE(svg.find("&quot;y&quot;"), std::string::npos);
+}
+
+// The largest absolute coordinate of a layer is drawn 90 units from the middle of its panel. Panels have a
+// width of 220 units, and three are in a row.
+TEST(ContextSvg, DrawsThePointsOfEachLayer) {
+  inspect::WordContext context;
+  context.word = "bank";
+  context.sentences = {{"A bank.", ""}, {"The bank.", ""}, {"Banks: bank.", ""}};
+  context.places.resize(3);
+  context.layers.resize(4);
+  for (inspect::ContextLayer& layer : context.layers) layer.plane.points = {{4, 1}, {-2, -3}, {0, 2}};
+  const std::string svg = inspect::context_svg(context);
+  std::vector<std::string> circles;
+  for (std::size_t at = svg.find("<circle"); at != svg.npos; at = svg.find("<circle", at + 1))
+    circles.push_back(svg.substr(at, svg.find(" r=", at) - at));
+  std::vector<std::string> expected;
+  for (const auto& [x, y] : {std::pair(128.0, 194.0), {366.0, 194.0}, {604.0, 194.0}, {128.0, 460.0}})
+    for (const auto& point : context.layers[0].plane.points)
+      expected.push_back(
+          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\"", x + 90 * point[0] / 4, y - 90 * point[1] / 4));
+  EXPECT_EQ(circles, expected);
 }
 
 // Test a decoder, and the encoder of an encoder–decoder.

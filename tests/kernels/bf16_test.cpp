@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "base/random.h"
 #include "bf16_fixture.h"
 #include "kernels/rows.h"
+#include "support/bytes_in_use.h"
 #include "support/throws.h"
 
 namespace regard::kernels {
@@ -326,6 +328,28 @@ TEST_P(Bf16Test, SumsStoredRows) {
   sum_rows(pool, wide.data(), columns, rows, columns, expected.data());
   sum_bf16_rows(pool, halves.data(), rows, columns, sums.data());
   EXPECT_TRUE(equal_values(sums, expected));
+}
+
+// The packed rows of a task have at most 512 KiB, or 32 rows if these need more. The scratch memory contains
+// the packed rows and the packed B, one panel of 48 columns here. It is rounded up, to less than 2.5 times
+// this size.
+TEST_P(Bf16Test, PacksAsManyRowsAsFitIntoTheCache) {
+  each_path([](Bf16Path) {
+    for (const auto& [m, k, packed] : {std::array{33, 4096, 64}, {300, 4096, 64}, {33, 16384, 32}}) {
+      std::vector<float> a(static_cast<std::size_t>(m * k), 1.0f), b(static_cast<std::size_t>(k), 1.0f);
+      std::vector<float> c(static_cast<std::size_t>(m));
+      Gemm problem;
+      problem.m = m, problem.n = 1, problem.k = k;
+      problem.a = a.data(), problem.lda = k, problem.b = b.data(), problem.ldb = 1;
+      problem.c = c.data(), problem.ldc = 1;
+      ThreadPool pool(1);
+      const std::size_t before = testing::bytes_in_use();
+      gemm_bf16(pool, problem);
+      const std::size_t scratch = testing::bytes_in_use() - before;
+      EXPECT_LT(2 * scratch, static_cast<std::size_t>(5 * 2 * k * (packed + 48))) << m << " " << k;
+      EXPECT_EQ(c, std::vector<float>(c.size(), static_cast<float>(k)));
+    }
+  });
 }
 
 TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {

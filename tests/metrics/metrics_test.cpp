@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "metrics/correlation.h"
+#include "metrics/metric_text.h"
 #include "metrics/perplexity.h"
 #include "support/metric_goldens.h"
 #include "support/shared_data.h"
@@ -32,6 +33,27 @@ TEST(TranslationMetrics, TerCountsTheWordsThatSacreBleuCounts) {
     EXPECT_EQ(score.reference_length, 3) << text;
     EXPECT_GT(score.edits, 0) << text;
   }
+}
+
+// The rules of mteval-v13a: a full stop or comma is separated from a character that is not an ASCII digit,
+// and a dash from an ASCII digit before it.
+TEST(TranslationMetrics, Tokenizer13aKeepsNumbersOfAllDigitsWhole) {
+  const auto tokens = [](const std::u32string& text) {
+    return tokenize_for_metric(text, MetricTokenizer::v13a);
+  };
+  for (const char32_t digit : std::u32string(U"0123456789")) {
+    const std::u32string one(1, digit);
+    SCOPED_TRACE(static_cast<char>(digit));
+    EXPECT_EQ(tokens(one + U"." + one + U"," + one), one + U"." + one + U"," + one);
+    EXPECT_EQ(tokens(one + U"-a"), one + U" - a");
+    EXPECT_EQ(tokens(U"a-" + one), U"a-" + one);
+    EXPECT_EQ(tokens(one + U".a"), one + U" . a");
+    EXPECT_EQ(tokens(U"a," + one), U"a , " + one);
+  }
+  // the characters before 0 and after 9, and a digit that is not ASCII
+  EXPECT_EQ(separate_stops(U"/.5"), U"/  .  5");
+  EXPECT_EQ(separate_stops(U":.5"), U":  .  5");
+  EXPECT_EQ(separate_stops(U"५.५"), U"५  .  ५");
 }
 
 TEST(TranslationMetrics, RefuseUnequalCounts) {

@@ -137,7 +137,12 @@ TEST(Tag, WindowsCoverEveryWordOnce) {
   for (const std::int64_t stride : {0, 5, 11}) {
     Tagger tagger(model, pool, {.window = 16, .stride = stride});
     const Tagger::Reading readings[] = {tagger.read_words(words)};
-    for (const Tagger::Reading::Window& window : readings[0].windows) EXPECT_LE(window.input.tokens(), 16);
+    std::int64_t tokens = 0;
+    for (const Tagger::Reading::Window& window : readings[0].windows) {
+      EXPECT_LE(window.input.tokens(), 16);
+      tokens += std::ssize(window.input.ids);
+    }
+    EXPECT_EQ(readings[0].tokens(), tokens);
     EXPECT_GT(readings[0].windows.size(), 30u);
     const auto classes = tagger.word_classes(readings);
     EXPECT_EQ(classes[0].size(), words.size());

@@ -278,6 +278,33 @@ TEST(HostileFile, RanksOfTiktokenAreWholeNumbers) {
     EXPECT_REGARD_ERROR(load(last), ErrorKind::bad_file, "gpt2.tiktoken:257");
 }
 
+// The name of the file selects the special tokens and the pattern. Only the pattern of cl100k_base ends a
+// word after three digits.
+TEST(HostileFile, TiktokenEncodingsAreFoundByTheirNames) {
+  const testing::TemporaryFolder home;
+  const auto load = [&](const std::string& name) {
+    std::string lines;
+    for (int byte = 0; byte < 256; ++byte)
+      lines += encode_base64(std::string(1, static_cast<char>(byte))) + " " + std::to_string(byte) + "\n";
+    write_file_atomically(home.path() / name, lines + encode_base64("34") + " 256\n");
+    return Tokenizer::load(home.path() / name);
+  };
+  using Ids = std::vector<std::int32_t>;
+  for (const auto& [name, end] : {std::pair("gpt2", 50256),
+                                  {"r50k_base", 50256},
+                                  {"p50k_base", 50256},
+                                  {"cl100k_base", 100257},
+                                  {"o200k_base", 199999}}) {
+    const auto tokenizer = load(name + std::string(".tiktoken"));
+    EXPECT_EQ(tokenizer->encode_ids("<|endoftext|>"), Ids{end}) << name;
+    const Ids split{'1', '2', '3', '4'}, whole{'1', '2', 256};
+    EXPECT_EQ(tokenizer->encode_ids("1234"), end < 100000 ? whole : split) << name;
+  }
+  EXPECT_EQ(load("cl100k_base.tiktoken")->encode_ids("<|fim_prefix|>"), Ids{100258});
+  EXPECT_GT(load("o200k_base.tiktoken")->encode_ids("<|fim_prefix|>").size(), 1u);
+  EXPECT_REGARD_ERROR(load("cl100k.tiktoken"), ErrorKind::bad_file, "found cl100k");
+}
+
 TEST(HostileFile, LoneSurrogatesInJson) {
   const std::string text =
       R"({"model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "\ud800": 1}}})";

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cmath>
+#include <sstream>
+
 #include "run_case.h"
 #include "task_step.h"
 #include "tiny_pictures.h"
 #include "train/training_context.h"
+#include "train/validator.h"
 
 namespace regard::train {
 namespace {
@@ -244,6 +248,30 @@ TEST_F(Contrasting, AStepEqualsTransformers) {
   }
   const RunConfig run = config();
   expect_step(*make_task(run), "hf-more", "clip-first-end", batch);
+}
+
+// The loss of five pairs is the mean over micro-batches of three and two pairs, weighted by their sizes.
+TEST_F(Contrasting, TheValidationLossIsTheMeanOverThePairs) {
+  write("contrastive");
+  std::istringstream rows(file_content(folder / "valid.tsv"));
+  std::string first, last;
+  for (int i = 0; i < 5; ++i) {
+    std::string row;
+    std::getline(rows, row);
+    (i < 3 ? first : last) += row + "\n";
+  }
+  const auto loss_of = [&](const std::string& table) {
+    regard::testing::write_file(folder.path(), "table.tsv", table);
+    const RunConfig run =
+        read_run((folder / "run.toml").string(), {"data.valid=[\"table.tsv\"]", "training.batch_size=3"});
+    ThreadPool pool(1);
+    TrainingContext context(run, pool);
+    return validate(context).loss;
+  };
+  const double of_three = loss_of(first), of_two = loss_of(last);
+  EXPECT_GT(of_two, 0.0);
+  EXPECT_GT(std::abs(of_three - of_two), 0.05);
+  EXPECT_NEAR(loss_of(first + last), (3 * of_three + 2 * of_two) / 5, 1e-6);
 }
 
 TEST_F(Contrasting, LearnsAndTheResultFindsPictures) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/peak_memory.h"
 #include "formats/safetensors.h"
 #include "run_case.h"
 
@@ -202,6 +203,32 @@ TEST_F(Run, DryRunWritesNothing) {
        {"learning_rate = 0.01", "parameters: ", "memory: ", "batch 0: ", "labels: ", "training: 200 pairs",
         "  embedding: ", "memory at its peak: ", "steps: ", "estimated time: "})
     EXPECT_NE(result.out.find(part), std::string::npos) << part;
+}
+
+// The estimate includes the activations of a long source that the timed steps do not contain, and the memory
+// of a validation with such a source.
+TEST_F(Run, DryRunEstimatesTheMemoryOfLongSources) {
+  if (base::peak_memory_bytes() == 0) GTEST_SKIP() << "the system does not report the peak memory";
+  std::string source;
+  for (int i = 0; i < 200; ++i) source += "one two three ";
+  for (const char* name : {"train", "valid"}) {
+    const std::string text = file_content(folder / (std::string(name) + ".en"));
+    regard::testing::write_file(folder.path(), std::string("long-") + name + ".en",
+                                source + text.substr(text.find('\n')));
+  }
+  const auto peak_mib = [&](const std::string& train_source, const std::string& valid_source) {
+    const ProgramResult result = train(
+        {"--dry-run", "-t", "1", "--set", "data.train=[\"" + train_source + "\", \"train.de\"]", "--set",
+         "data.valid=[\"" + valid_source + "\", \"valid.de\"]", "--set", "data.max_length=4000", "--set",
+         "model.hidden_size=64", "--set", "validation.metrics=[\"loss\"]", "--set", "validation.samples=0"});
+    const std::string name = "memory at its peak: ";
+    const std::size_t at = result.out.find(name);
+    return at == std::string::npos ? 0.0 : std::stod(result.out.substr(at + name.size()));
+  };
+  const double peak = peak_mib("train.en", "valid.en");
+  EXPECT_GT(peak, 1.0);
+  EXPECT_GT(peak_mib("long-train.en", "valid.en"), peak + 5);
+  EXPECT_GT(peak_mib("train.en", "long-valid.en"), peak + 3);
 }
 
 TEST_F(Run, RefusesToOverwrite) {
