@@ -1,4 +1,5 @@
 // regard study and --intervene, called as by a user.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
