@@ -139,7 +139,7 @@ void add_bench_attention(CLI::App& bench, Globals& globals) {
   attention->add_flag("--backward", request->backward, "Also time forward and backward together");
   add_checked_option(*attention, "--dtype", request->dtype, "Data type of queries, keys and values",
                      CLI::IsMember({"f32", "bf16"}));
-  add_globals(*attention, globals);
+  add_globals(*attention, globals, {.seed = true});
   attention->callback([request, &globals] { run(*request, globals); });
 }
 

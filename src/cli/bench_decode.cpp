@@ -235,7 +235,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       "--beside-read", request->beside_read,
       "Measure the memory bandwidth between the repetitions, as bench peak does, and report the fraction\n"
       "of it that the decoding steps reach");
-  set_action(*decode, globals, request, run);
+  set_action(*decode, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

@@ -40,7 +40,7 @@ void add_bench_features(CLI::App& bench, Globals& globals) {
   add_checked_option(*features, "--bins", request->bins, "Number of mel bins", CLI::Range(1, 1024));
   add_checked_option(*features, "--repetitions", request->repetitions,
                      "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
-  set_action(*features, globals, request, run);
+  set_action(*features, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

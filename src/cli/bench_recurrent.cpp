@@ -112,7 +112,7 @@ void add_bench_recurrent(CLI::App& bench, Globals& globals) {
       ->check(sizes);
   recurrent->add_option("--hidden", request->hidden, "Size of the hidden state")->required()->check(sizes);
   recurrent->add_option("--input", request->input, "Size of the input. Default: --hidden")->check(sizes);
-  add_globals(*recurrent, globals);
+  add_globals(*recurrent, globals, {.seed = true});
   recurrent->callback([request, &globals] { run(*request, globals); });
 }
 

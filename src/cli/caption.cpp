@@ -137,7 +137,7 @@ void add_caption(CLI::App& app, Globals& globals) {
   verb->add_flag("--log-probabilities", request->log_probabilities,
                  "Add the log-probability of each token; needs --json");
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([request, &globals] {
     if (request->log_probabilities && !globals.json)
       throw usage_error("--log-probabilities needs --json").remedy("Add --json");

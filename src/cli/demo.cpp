@@ -328,7 +328,7 @@ void add_demo(CLI::App& app, Globals& globals) {
       ->check(not_empty())
       ->excludes("--folder");
   verb->add_flag("--retrain", options->retrain, "Train again if the run exists")->excludes("--export");
-  set_action(*verb, globals, options, demo);
+  set_action(*verb, globals, options, demo, {.seed = true});
 }
 
 }  // namespace regard::cli

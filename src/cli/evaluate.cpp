@@ -390,7 +390,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
   add_changes(*verb, options->changes);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([options, &globals] { run_evaluate(*options, globals); });
 }
 

@@ -233,7 +233,8 @@ void add_explain(CLI::App& app, Globals& globals) {
     verb->get_option(name)->excludes("--model");
   verb->get_option("--head-dim")->excludes("--no-projections");
   for (const char* name : {"--head", "--full"}) verb->get_option(name)->excludes("--block");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
+  verb->get_option("--seed")->excludes("--model");
   // The steps of one token are printed as text only. A command writes only one output.
   verb->get_option("--query")->excludes("--svg")->excludes("--json");
   verb->get_option("--svg")->excludes("--json");

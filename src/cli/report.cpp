@@ -58,7 +58,7 @@ void write_report(const ReportOptions& options, Globals& globals) {
 void add_report(CLI::App& app, Globals& globals) {
   CLI::App* verb =
       app.add_subcommand("report", "Write the curves, samples and settings of training runs as an HTML page");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false});
   auto options = std::make_shared<ReportOptions>();
   verb->add_option("RUN", options->runs, "Run folders; several are drawn into the same charts")
       ->required()

@@ -170,7 +170,7 @@ void add_run(CLI::App& app, Globals& globals) {
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  set_action(*verb, globals, options, run);
+  set_action(*verb, globals, options, run, {.seed = true, .json = false});
 }
 
 }  // namespace regard::cli

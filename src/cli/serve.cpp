@@ -256,7 +256,7 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "zephyr. Default: the template in the folder")
       ->check(not_empty());
   add_quantize(*verb, globals);
-  set_action(*verb, globals, request, serve_folders);
+  set_action(*verb, globals, request, serve_folders, {.json = false});
 }
 
 }  // namespace regard::cli

@@ -195,7 +195,7 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--csv", options->csv, "Write the table to this file as CSV")->check(not_empty());
   verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image")->check(not_empty());
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([request, options, &globals, &command = *verb] {
     require_options_of_view(command, request->view);
     study(*request, *options, globals);

@@ -278,7 +278,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->callback([&globals, options] { encode(globals, *options); });
 
   CLI::App* decoding = verb->add_subcommand("decode", "Decode lines of ids");
-  add_globals(*decoding, globals);
+  add_globals(*decoding, globals, {.threads = false});
   add_tokenizer_option(*decoding, *options);
   decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
   decoding->add_option("FILE", options->input, "File of ids; - is standard input")
@@ -287,7 +287,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   decoding->callback([&globals, options] { decode(globals, *options); });
 
   CLI::App* info = verb->add_subcommand("info", "Describe a tokenizer");
-  add_globals(*info, globals);
+  add_globals(*info, globals, {.threads = false});
   info->add_option("TOKENIZER", options->tokenizer, "Tokenizer file or model folder")
       ->required()
       ->check(not_empty());

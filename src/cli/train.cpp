@@ -163,7 +163,8 @@ void add_train(CLI::App& app, Globals& globals) {
           "Print every key of the run file with its meaning and default, or only KEY or a section")
       ->expected(0, 1)
       ->type_name("[KEY]");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
+  verb->get_option("--seed")->description("Random seed. Default: `seed` in the run file")->default_str("");
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
 }
 

@@ -218,7 +218,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   add_adapter(*verb, request->adapter);
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
-  set_action(*verb, globals, request, transcribe);
+  set_action(*verb, globals, request, transcribe, {.seed = true});
 }
 
 }  // namespace regard::cli

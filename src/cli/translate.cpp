@@ -102,7 +102,7 @@ void add_translate(CLI::App& app, Globals& globals) {
       ->check(not_empty());
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([options, &globals] { translate(*options, globals); });
 }
 

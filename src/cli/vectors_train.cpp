@@ -238,7 +238,7 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
       parent, "train", "Train word vectors on text, one sentence per line",
       "The result is reproducible with one thread (-t 1). Several threads are faster, but results vary\n"
       "slightly between runs.");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->add_option("FILE", options->files, "Text files")->required();
   verb->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty());
   add_checked_option(*verb, "--form", options->form, "File format",
