@@ -133,7 +133,8 @@ void add_prune(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals, {.threads = false});
   auto options = std::make_shared<PruneOptions>();
   verb->add_option("RUN", options->runs, "Run folders")->required();
-  add_checked_option(*verb, "--keep", options->keep, "Number of newest checkpoints to keep", positive());
+  add_checked_option(*verb, "--keep", options->keep, "Number of latest checkpoints of each run to keep",
+                     positive());
   verb->callback([options, &globals] { prune(*options, globals); });
 }
 

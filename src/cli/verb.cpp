@@ -59,7 +59,7 @@ void add_globals(CLI::App& verb, Globals& globals, CommonOptions common) {
 void add_quantize(CLI::App& verb, Globals& globals) {
   CLI::Option* quantize = verb.add_option_function<std::string>(
       "--quantize", [&globals](const std::string&) { globals.int8 = true; },
-      "Quantise weights and activations to int8");
+      "Quantise weights and activations to int8. Default: compute with the weights as stored");
   quantize->check(CLI::IsMember({"int8"}));
   CLI::Option* precision = verb.add_option_function<std::string>(
       "--precision", [&globals](const std::string& name) { globals.bf16 = name == "bf16"; },
