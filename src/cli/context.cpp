@@ -162,11 +162,12 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("--svg", options->svg,
                    "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file")
       ->check(not_empty());
-  verb->add_flag("--vectors", options->vectors, "Add the vectors to the output of --json");
+  verb->add_flag("--vectors", options->vectors, "Add the vectors of the word to the output");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   set_action(*verb, globals, options, context_verb);
+  verb->get_option("--vectors")->needs("--json");
 }
 
 }  // namespace regard::cli

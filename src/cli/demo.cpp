@@ -332,6 +332,7 @@ void add_demo(CLI::App& app, Globals& globals) {
                  "incomplete one")
       ->excludes("--export");
   set_action(*verb, globals, options, demo, {.seed = true});
+  for (const char* name : {"--seed", "--json"}) verb->get_option("--export")->excludes(name);
 }
 
 }  // namespace regard::cli

@@ -64,7 +64,8 @@ void add_report(CLI::App& app, Globals& globals) {
       ->required()
       ->check(not_empty());
   verb->add_option("-o,--output", options->output,
-                   "Output file; - is standard output. Default: RUN/report.html; required for several runs");
+                   "Output file; - is standard output. Default: RUN/report.html; required for several runs")
+      ->excludes("--json");
   verb->callback([options, &globals] { write_report(*options, globals); });
 }
 

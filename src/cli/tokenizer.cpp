@@ -280,7 +280,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->callback([&globals, options] { encode(globals, *options); });
 
   CLI::App* decoding = verb->add_subcommand("decode", "Decode lines of ids");
-  add_globals(*decoding, globals, {.threads = false});
+  add_globals(*decoding, globals);
   add_tokenizer_option(*decoding, *options);
   decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
   decoding

@@ -167,6 +167,7 @@ void add_train(CLI::App& app, Globals& globals) {
       ->type_name("[KEY]");
   add_globals(*verb, globals, {.seed = true});
   verb->get_option("--seed")->description("Random seed. Default: `seed` in the run file")->default_str("");
+  for (const char* name : {"--dry-run", "--new", "--help-config"}) verb->get_option("--json")->excludes(name);
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
 }
 

@@ -222,6 +222,7 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
   set_action(*verb, globals, request, transcribe, {.seed = true});
+  verb->get_option("--format")->excludes("--json");
 }
 
 }  // namespace regard::cli
