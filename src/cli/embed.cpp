@@ -263,16 +263,20 @@ void add_embed(CLI::App& app, Globals& globals) {
   verb->add_option("--prompt", request->prompt,
                    "Text to prepend to every input. Default: the prompt set in the model's folder, or none")
       ->check(valid_text());
-  verb->add_flag("--similarity", request->similarity,
-                 "Print the similarity matrix of all lines instead of vectors");
+  verb->add_flag(
+      "--similarity", request->similarity,
+      "Print the matrix of the similarities of all lines instead of vectors: cosines, or dot products if "
+      "the model's folder requires them");
   verb->add_option("--query", request->queries,
                    "Print the lines most similar to this text instead of vectors; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
   add_checked_option(*verb, "--top", request->top, "Number of lines to print for each --query", positive());
   verb->get_option("--top")->needs("--query");
-  verb->add_option("--output,-o", request->output,
-                   "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file")
+  verb->add_option(
+          "--output,-o", request->output,
+          "Write the vectors to this safetensors file, as the tensor \"embeddings\" [lines, size]. Default: "
+          "print them")
       ->check(not_empty());
   add_skip_bad(*verb, request->skip_bad);
   add_adapter(*verb, request->adapter);

@@ -335,9 +335,10 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder, or 1");
   verb.add_option("--length-penalty", options.length_penalty,
                   "Exponent of the length penalty. Default: as set in the model's folder, or 1");
-  verb.add_option(
-          "--context,--max-tokens", options.context,
-          "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
+  verb.add_option("--context,--max-tokens", options.context,
+                  "Maximum length of a window or a text, in tokens. Default: the number of positions of the "
+                  "model, or "
+                  "1024 for a language model without a limit")
       ->check(not_negative());
   verb.add_flag("--chat", options.chat,
                 "Language models: DATA are .jsonl files of conversations; only the tokens of the assistant "
@@ -368,11 +369,9 @@ void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
       ->expected(2)
       ->allow_extra_args(false)
       ->type_name("A B");
-  add_checked_option(
-      verb, "--test", options.test,
-      "Significance test of --compare: paired bootstrap (bootstrap) or approximate randomization "
-      "(randomization)",
-      CLI::IsMember({"bootstrap", "randomization"}));
+  add_checked_option(verb, "--test", options.test,
+                     "Significance test of --compare: paired bootstrap or approximate randomization",
+                     CLI::IsMember({"bootstrap", "randomization"}));
   verb.add_option("--samples", options.samples,
                   "Number of samples of --test. Default: 1000 for bootstrap, 10000 for randomization")
       ->check(not_negative());

@@ -198,7 +198,8 @@ CLI::App* add_query(CLI::App& verb, Globals& globals, const std::shared_ptr<Vect
 void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options) {
   CLI::App* near = add_query(verb, globals, options, similar, "similar", "List the nearest words by cosine");
   near->add_option("WORD", options->words, "Words whose neighbours are listed")->required();
-  add_checked_option(*near, "-n,--count", options->count, "Number of results", CLI::Range(1, 1000000));
+  add_checked_option(*near, "-n,--count", options->count, "Number of words to list for each WORD",
+                     CLI::Range(1, 1000000));
   add_restrict(*near, *options, "Search only the first N words of the file; 0 searches all");
 
   CLI::App* analogies =
