@@ -262,8 +262,8 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   };
   const Tensor maximum = row("maximum", 1), exponentials = row("exponentials", length);
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("'{}' (token {}) attends to {} tokens", names[static_cast<std::size_t>(query)],
-                              query, length));
+  lines.push_back(fmt::format("'{}' (token {}) attends to {}", names[static_cast<std::size_t>(query)], query,
+                              counted(length, "token")));
   for (std::int64_t key = 0; key < length; ++key) {
     lines.push_back(fmt::format("  {:<12} score {:8.4f}   minus max {:8.4f}   exp {:7.4f}   weight {:7.4f}",
                                 names[static_cast<std::size_t>(key)], scores.row(query)[key],

@@ -94,19 +94,28 @@ void add_answer(CLI::App& app, Globals& globals) {
       "ANSWER<tab>SCORE[<tab>ANSWER<tab>SCORE …], best first. A long text is split into windows of\n"
       "--max-tokens tokens; neighbouring windows share --stride tokens.");
   tasks::AnswerOptions& options = request->options;
-  add_task_options(*verb, request->task, false);
-  verb->add_option("--text", request->text_file, "File with the text to search for every question")
+  add_task_options(*verb, request->task,
+                   "Length of a window in tokens, including the question and special tokens. Default: 384, "
+                   "or the number of positions of the model if that is less");
+  verb->add_option(
+          "--text", request->text_file,
+          "File with the text that is searched for the answer to every question. Default: the text in "
+          "each input line")
       ->check(not_empty());
-  verb->add_option("--stride", options.stride,
-                   "Tokens shared by neighbouring windows. Default: 128, or half a window if that is less")
+  verb->add_option(
+          "--stride", options.stride,
+          "Overlap of neighbouring windows, in tokens. Default: 128, or half a window if that is less")
       ->check(positive());
-  add_checked_option(*verb, "--top", options.count, "Number of answers", positive());
+  add_checked_option(*verb, "--top", options.count, "Maximum number of answers to print for each question",
+                     positive());
   add_checked_option(*verb, "--longest", options.longest, "Maximum length of an answer, in tokens",
                      positive());
   verb->add_flag("--no-answer", options.may_be_none,
                  "Return an empty answer if the text probably does not contain an answer (SQuAD 2.0)");
-  add_checked_option(*verb, "--threshold", options.threshold, "Minimum score of an answer", finite());
-  verb->add_flag("--parts-of-words", request->parts, "Allow answers that begin or end within a word");
+  add_checked_option(*verb, "--threshold", options.threshold, "Minimum score of an answer, a probability",
+                     finite());
+  verb->add_flag("--parts-of-words", request->parts,
+                 "Allow answers that begin or end within a word. Default: extend answers to whole words");
   add_quantize(*verb, globals);
   set_action(*verb, globals, request, run_verb<AnswerVerb>);
 }

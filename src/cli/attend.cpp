@@ -191,8 +191,10 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_flag(
       "--all", options->all,
       "Show every layer, every head and every kind of attention, on the terminal and in the image of --svg");
-  verb->add_option("--ablate", options->ablate,
-                   "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  verb->add_option(
+      "--ablate", options->ablate,
+      "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas. Default "
+      "of KIND: --kind, or cross for an encoder-decoder");
   add_adapter(*verb, options->adapter);
   add_intervene(*verb, options->interventions);
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output")
@@ -211,8 +213,8 @@ void add_attend(CLI::App& app, Globals& globals) {
       "Add to the page of --html the attention of the heads with the highest scores, computed with "
       "every checkpoint of the run MODEL");
   verb->add_option("--what-if", options->what_if,
-                   "Number of heads to ablate one at a time for the page of --html, highest scores first. "
-                   "Omitted for texts of more than 96 tokens. Default: 10")
+                   "Number of heads whose ablation the page of --html shows, one head at a time, highest "
+                   "scores first. Always 0 for a text of more than 96 tokens. Default: 10")
       ->check(CLI::Range(0, 1000))
       ->needs("--html");
   add_quantize(*verb, globals);

@@ -127,7 +127,7 @@ void add_bench_attention(CLI::App& bench, Globals& globals) {
   const auto [attention, request] =
       add_command<AttentionBenchRequest>(bench, "attention", "Time the fused attention kernel");
   const CLI::Range sizes(1, 1 << 20);
-  add_checked_option(*attention, "--batch", request->batch, "Sequences", sizes);
+  add_checked_option(*attention, "--batch", request->batch, "Number of sequences", sizes);
   add_checked_option(*attention, "--heads", request->heads, "Number of query heads", sizes);
   attention->add_option("--kv-heads", request->kv_heads, "Number of key/value heads. Default: --heads")
       ->check(sizes);
@@ -139,7 +139,7 @@ void add_bench_attention(CLI::App& bench, Globals& globals) {
   attention->add_flag("--backward", request->backward, "Also time forward and backward together");
   add_checked_option(*attention, "--dtype", request->dtype, "Data type of queries, keys and values",
                      CLI::IsMember({"f32", "bf16"}));
-  add_globals(*attention, globals);
+  add_globals(*attention, globals, {.seed = true});
   attention->callback([request, &globals] { run(*request, globals); });
 }
 

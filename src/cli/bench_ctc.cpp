@@ -72,7 +72,7 @@ void add_bench_ctc(CLI::App& bench, Globals& globals) {
   add_checked_option(*ctc, "--labels", request->labels, "Number of labels, including the blank",
                      CLI::Range(2, 1 << 16));
   add_checked_option(*ctc, "--targets", request->targets, "Number of target labels per sequence", sizes);
-  set_action(*ctc, globals, request, run);
+  set_action(*ctc, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

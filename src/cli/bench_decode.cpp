@@ -222,7 +222,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
                    "Data type of the weights. Default: as stored; f32 for a config.json")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
   add_checked_option(*decode, "--precision", request->precision,
-                     "bf16: round weights, activations and the cache to bf16",
+                     "f32, or bf16: round weights, activations and the key/value cache to bf16",
                      CLI::IsMember({"f32", "bf16"}));
   add_checked_option(*decode, "--batch", request->batch, "Number of sequences in the batch",
                      CLI::Range(1, 4096));
@@ -235,7 +235,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       "--beside-read", request->beside_read,
       "Measure the memory bandwidth between the repetitions, as bench peak does, and report the fraction\n"
       "of it that the decoding steps reach");
-  set_action(*decode, globals, request, run);
+  set_action(*decode, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

@@ -36,11 +36,11 @@ void add_bench_features(CLI::App& bench, Globals& globals) {
   const auto [features, request] =
       add_command<FeaturesBenchRequest>(bench, "features", "Time Whisper's log-mel features of a sound");
   add_checked_option(*features, "--seconds", request->seconds,
-                     "Duration of the sound, which is noise at 16 kHz", CLI::Range(1, 8 * 3600));
+                     "Duration of the sound (noise at 16 kHz), in seconds", CLI::Range(1, 8 * 3600));
   add_checked_option(*features, "--bins", request->bins, "Number of mel bins", CLI::Range(1, 1024));
   add_checked_option(*features, "--repetitions", request->repetitions,
                      "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
-  set_action(*features, globals, request, run);
+  set_action(*features, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

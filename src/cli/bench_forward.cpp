@@ -65,7 +65,7 @@ void add_bench_forward(CLI::App& bench, Globals& globals) {
   add_checked_option(*forward, "--repetitions", request->repetitions,
                      "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
   add_quantize(*forward, globals);
-  set_action(*forward, globals, request, run);
+  set_action(*forward, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

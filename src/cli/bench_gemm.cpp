@@ -101,7 +101,7 @@ void add_bench_gemm(CLI::App& bench, Globals& globals) {
   gemm->add_flag("--accumulate", request->accumulate, "Add to C instead of overwriting it");
   add_checked_option(*gemm, "--dtype", request->dtype, "Data type of a packed B",
                      CLI::IsMember({"f32", "f16", "bf16", "int8"}));
-  set_action(*gemm, globals, request, run);
+  set_action(*gemm, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

@@ -106,13 +106,13 @@ void add_bench_recurrent(CLI::App& bench, Globals& globals) {
   const CLI::Range sizes(1, 1 << 16);
   add_checked_option(*recurrent, "--cell", request->cell, "Cell: rnn (tanh), lstm or gru",
                      CLI::IsMember({"rnn", "lstm", "gru"}));
-  add_checked_option(*recurrent, "--batch", request->batch, "Sequences", sizes);
+  add_checked_option(*recurrent, "--batch", request->batch, "Number of sequences", sizes);
   recurrent->add_option("--length", request->length, "Length of each sequence, in steps")
       ->required()
       ->check(sizes);
   recurrent->add_option("--hidden", request->hidden, "Size of the hidden state")->required()->check(sizes);
   recurrent->add_option("--input", request->input, "Size of the input. Default: --hidden")->check(sizes);
-  add_globals(*recurrent, globals);
+  add_globals(*recurrent, globals, {.seed = true});
   recurrent->callback([request, &globals] { run(*request, globals); });
 }
 

@@ -84,7 +84,9 @@ void add_bench_train(CLI::App& bench, Globals& globals) {
   const auto [train, request] = add_command<TrainBenchRequest>(
       bench, "train", "Time training steps, without validation and checkpoints");
   train->add_option("RUN", request->file, "Run file")->required();
-  train->add_option("--set", request->overrides, "Override a key of the run file: section.key=value")
+  train
+      ->add_option("--set", request->overrides,
+                   "Override a key of the run file: section.key=value; repeatable")
       ->allow_extra_args(false);
   add_checked_option(*train, "--steps", request->steps, "Number of timed steps, after 5 warm-up steps",
                      CLI::Range(1, 1000000));

@@ -129,7 +129,7 @@ void add_bench_transcribe(CLI::App& bench, Globals& globals) {
   add_checked_option(*transcribe, "--repetitions", request->repetitions,
                      "Number of measurements after a warm-up", CLI::Range(1, 1 << 10));
   add_quantize(*transcribe, globals);
-  set_action(*transcribe, globals, request, run);
+  set_action(*transcribe, globals, request, run, {.seed = true});
 }
 
 }  // namespace regard::cli

@@ -127,8 +127,10 @@ void add_caption(CLI::App& app, Globals& globals) {
       "as specified in the folder's preprocessor_config.json; - is an image on standard input.");
   add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("IMAGE", request->files, "Image files; - is standard input")->required();
-  verb->add_option("--output,-o", request->output,
-                   "Write the results to this file; it is created or replaced when they are complete")
+  verb->add_option(
+          "--output,-o", request->output,
+          "Write the results to this file; it is created or replaced when they are complete. Default: "
+          "standard output")
       ->check(not_empty());
   add_search_flags(*verb, request->search);
   add_text_flags(*verb, request->text);
@@ -137,7 +139,7 @@ void add_caption(CLI::App& app, Globals& globals) {
   verb->add_flag("--log-probabilities", request->log_probabilities,
                  "Add the log-probability of each token; needs --json");
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([request, &globals] {
     if (request->log_probabilities && !globals.json)
       throw usage_error("--log-probabilities needs --json").remedy("Add --json");

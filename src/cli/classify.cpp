@@ -285,26 +285,27 @@ void add_classify(CLI::App& app, Globals& globals) {
       "files, one per line. A model that compares texts and images (CLIP, SigLIP) classifies images with\n"
       "the labels of --labels, such as --labels \"a cat,a dog\".");
   add_task_options(*verb, request->task);
-  verb->add_option("IMAGES", request->files, "More image or sound files");
+  verb->add_option("IMAGES", request->files,
+                   "Further image or sound files, after FILE; only for models that read images or sounds");
   verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
   verb->add_option("--top", request->top, "Number of labels to print, best first; 0 prints all")
       ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
-                   "Print all labels with at least this score instead of the best ones")
+                   "Print all labels with at least this score, instead of the best --top labels")
       ->check(finite());
-  verb->add_option("--labels", request->labels,
-                   "File with label names, one per line, instead of those in the folder. CLIP, SigLIP: "
-                   "labels separated by commas, or such a file")
+  verb->add_option(
+          "--labels", request->labels,
+          "File with the names of the labels, one per line, in the order of their ids. Default: the names "
+          "in config.json. CLIP, SigLIP: the labels separated by commas, or such a file; required")
       ->check(not_empty());
   verb->add_option(
           "--pattern", request->pattern,
-          "CLIP, SigLIP: the text to compare with the image; {} is replaced by the label. Default: \"This "
-          "is a photo of {}.\"")
+          "CLIP, SigLIP: text to compare with the image; {} is replaced by the label. Default: \"This is a "
+          "photo of {}.\"")
       ->check(not_empty());
   verb->add_option("--scores", request->scores,
-                   "Type of the scores: softmax (one label per input), sigmoid (independent labels) or none. "
-                   "Default: determined "
-                   "by problem_type")
+                   "Type of the scores: softmax (one label per input), sigmoid (independent labels) or none "
+                   "(logits). Default: the type for problem_type in config.json")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   add_server_options(*verb, request->server);
   add_quantize(*verb, globals);

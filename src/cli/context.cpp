@@ -152,17 +152,22 @@ void add_context(CLI::App& app, Globals& globals) {
   verb->add_option("-i,--input", options->input,
                    "File of further sentences. Default: standard input if there are no SENTENCES")
       ->check(not_empty());
-  verb->add_option("--senses", options->senses, "Sense of each of the SENTENCES, separated by commas")
+  verb->add_option("--senses", options->senses,
+                   "Sense of each of the SENTENCES, separated by commas, such as money,river,money")
       ->delimiter(',');
-  verb->add_option("--layer", options->layer, "Layer whose cosines are printed. Default: the last one");
+  verb->add_option(
+      "--layer", options->layer,
+      "Layer whose cosines are printed: static, input, a number from 0, or output. Default: the last of "
+      "these that the model has");
   verb->add_option("--svg", options->svg,
                    "Write the vectors of each layer, projected onto two dimensions (PCA), to this SVG file")
       ->check(not_empty());
-  verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
+  verb->add_flag("--vectors", options->vectors, "Add the vectors of the word to the output");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   set_action(*verb, globals, options, context_verb);
+  verb->get_option("--vectors")->needs("--json");
 }
 
 }  // namespace regard::cli

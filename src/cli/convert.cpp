@@ -42,7 +42,7 @@ void add_convert(CLI::App& app, Globals& globals) {
                    "Data type of the weights: f32, f16 or bf16. Default: as stored")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   add_adapter(*verb, options->adapter);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false, .json = false});
   verb->callback([options, &globals] {
     auto folder = formats::ModelFolder::open(options->from);
     print_warning(folder.warning);

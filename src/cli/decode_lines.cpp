@@ -261,8 +261,10 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; - is standard input")
       ->capture_default_str()
       ->check(not_empty());
-  verb.add_option("--output,-o", options.output,
-                  "Write the results to this file; it is created or replaced when they are complete")
+  verb.add_option(
+          "--output,-o", options.output,
+          "Write the results to this file; it is created or replaced when they are complete. Default: "
+          "standard output")
       ->check(not_empty());
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);

@@ -319,7 +319,7 @@ void add_demo(CLI::App& app, Globals& globals) {
       app, "demo", "Train a small English→Hindi translator, translate with it, show an attention head",
       "The training data is a phrasebook built into the program. About one sentence in nine is held out for\n"
       "the evaluation. The result is an ordinary run folder: 'regard translate runs/demo' works.");
-  add_checked_option(*verb, "--folder", options->folder, "Run folder", not_empty());
+  add_checked_option(*verb, "--folder", options->folder, "Run folder to create or use", not_empty());
   verb->add_option("--steps", options->steps, "Number of training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
@@ -327,8 +327,12 @@ void add_demo(CLI::App& app, Globals& globals) {
                    "Create this folder with the phrasebook as text files and a run file, and do not train")
       ->check(not_empty())
       ->excludes("--folder");
-  verb->add_flag("--retrain", options->retrain, "Train again if the run exists")->excludes("--export");
-  set_action(*verb, globals, options, demo);
+  verb->add_flag("--retrain", options->retrain,
+                 "Remove the run in the folder and train again. Default: use a complete run, and resume an "
+                 "incomplete one")
+      ->excludes("--export");
+  set_action(*verb, globals, options, demo, {.seed = true});
+  for (const char* name : {"--seed", "--json"}) verb->get_option("--export")->excludes(name);
 }
 
 }  // namespace regard::cli

@@ -249,26 +249,34 @@ void add_embed(CLI::App& app, Globals& globals) {
   // add_flag() would set the std::optional even if the flag is not given.
   verb->add_flag_function(
       "--normalize,!--no-normalize", [request](std::int64_t count) { request->normalise = count > 0; },
-      "Normalise vectors to length 1, or not. Default: as set in the model's folder, or no");
+      "Normalise vectors to length 1, or do not normalise them. Default: as set in the model's folder; "
+      "without a setting, vectors are not normalised");
   verb->add_flag_function(
       "--truncate,!--no-truncate", [request](std::int64_t count) { request->cut = count > 0; },
-      "Truncate long texts, or report an error. Default: truncate if the folder has a max_seq_length");
-  verb->add_option("--max-tokens", request->most_tokens,
-                   "Maximum length of a text, in tokens. Default: the maximum set in the model's folder")
+      "Truncate texts longer than --max-tokens, or report an error. Default: truncate if the model's "
+      "folder sets max_seq_length or model_max_length, otherwise report an error");
+  verb->add_option(
+          "--max-tokens", request->most_tokens,
+          "Maximum length of a text, in tokens. Default: the maximum set in the model's folder, or the "
+          "number of positions of the model")
       ->check(positive());
   verb->add_option("--prompt", request->prompt,
-                   "Text to prepend to every input. Default: the prompt set in the model's folder")
+                   "Text to prepend to every input. Default: the prompt set in the model's folder, or none")
       ->check(valid_text());
-  verb->add_flag("--similarity", request->similarity,
-                 "Print the similarity matrix of all lines instead of vectors");
+  verb->add_flag(
+      "--similarity", request->similarity,
+      "Print the matrix of the similarities of all lines instead of vectors: cosines, or dot products if "
+      "the model's folder requires them");
   verb->add_option("--query", request->queries,
                    "Print the lines most similar to this text instead of vectors; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
-  add_checked_option(*verb, "--top", request->top, "Number of lines per query", positive());
+  add_checked_option(*verb, "--top", request->top, "Number of lines to print for each --query", positive());
   verb->get_option("--top")->needs("--query");
-  verb->add_option("--output,-o", request->output,
-                   "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file")
+  verb->add_option(
+          "--output,-o", request->output,
+          "Write the vectors to this safetensors file, as the tensor \"embeddings\" [lines, size]. Default: "
+          "print them")
       ->check(not_empty());
   add_skip_bad(*verb, request->skip_bad);
   add_adapter(*verb, request->adapter);

@@ -302,26 +302,28 @@ void run_evaluate(EvaluateOptions options, Globals& globals) {
 void add_data_options(CLI::App& verb, EvaluateOptions& options) {
   add_model_argument(
       verb, options.model,
-      "Run folder or model folder. With --compare, there is no MODEL and all arguments are DATA");
+      "Run folder or Hugging Face folder. With --compare, there is no MODEL and all arguments are DATA");
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
       "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; images: a folder with one "
       "subfolder per label, IDX files, or a table of paths and labels or texts");
-  verb.add_option("--task", options.task, "Task. Default: determined by the model's head")
+  verb.add_option("--task", options.task, "Task to evaluate. Default: the task of the model's head")
       ->check(CLI::IsMember(kTasks));
   verb.add_option("--columns", options.data.columns,
                   "Columns of the table, in the order that the task expects: names, or numbers from 1. "
                   "Example: text,label. Default: the first columns; .jsonl: the names in docs/evaluation.md")
       ->delimiter(',');
-  verb.add_option("--highest", options.data.highest,
-                  "Images: pixel value of white. Each row of the table then contains grey pixels and a label")
+  verb.add_option(
+          "--highest", options.data.highest,
+          "Images: the rows of a table contain grey pixels, from 0 (black) to this value (white), and "
+          "a label. Default: the rows contain the path of an image and a label or text")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");
   verb.add_option("-o,--output", options.output,
-                  "Write the rows to this file: .jsonl and .tsv with inputs, expected results and outputs; "
-                  "other files get only the outputs")
+                  "Write one row per example to this file: .jsonl and .tsv with input, expected result and "
+                  "output; other files with only the output")
       ->check(not_empty());
 }
 
@@ -330,19 +332,20 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                 "Convert text to lower case before computing BLEU and chrF");
   verb.add_option("--bleu-tokenizer", options.tokenizer,
                   "sacreBLEU tokenizer: 13a, intl, char, zh or none. Default: 13a");
-  verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder");
+  verb.add_option("--beam", options.beam, "Beam width. Default: the width set in the model's folder, or 1");
   verb.add_option("--length-penalty", options.length_penalty,
-                  "Length penalty of beam search. Default: the penalty in the model's folder");
-  verb.add_option(
-          "--context,--max-tokens", options.context,
-          "Maximum length of a window or a text, in tokens. Default: the number of positions of the model")
+                  "Exponent of the length penalty. Default: as set in the model's folder, or 1");
+  verb.add_option("--context,--max-tokens", options.context,
+                  "Maximum length of a window or a text, in tokens. Default: the number of positions of the "
+                  "model, or "
+                  "1024 for a language model without a limit")
       ->check(not_negative());
   verb.add_flag("--chat", options.chat,
                 "Language models: DATA are .jsonl files of conversations; only the tokens of the assistant "
                 "are counted");
   verb.add_option(
       "--chat-template", options.chat_template,
-      "Name of the chat template; this option implies --chat. Default: the template in the model's folder");
+      "Name of a chat template; this option implies --chat. Default: the template in the model's folder");
   verb.add_flag("--truncate", options.cut,
                 "Classification, conversations, masked language models: truncate texts that are too long. "
                 "Default: report an error");
@@ -350,30 +353,29 @@ void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
                   "Classification: type of the scores: softmax (one label), sigmoid (several), none "
                   "(regression). Default: as set in the model's folder")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
-  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label. Default: 0.5")
+  verb.add_option("--threshold", options.threshold,
+                  "Several labels per text: minimum score of a predicted label. Default: 0.5")
       ->check(finite());
-  verb.add_option(
-      "--scheme", options.scheme,
-      "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");
+  verb.add_option("--scheme", options.scheme,
+                  "Entities: use seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or "
+                  "bilou. Default: the rules of conlleval");
 }
 
 void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
   add_checked_option(verb, "--bootstrap", options.bootstrap,
-                     "Compute 95 % confidence intervals from this many samples; 0 disables them",
+                     "Compute 95 % confidence intervals from this many bootstrap samples; 0 computes none",
                      not_negative());
   verb.add_option("--compare", options.compared, "Evaluate and compare the models A and B")
       ->expected(2)
       ->allow_extra_args(false)
       ->type_name("A B");
-  add_checked_option(
-      verb, "--test", options.test,
-      "--compare: significance test: paired bootstrap (bootstrap) or approximate randomization "
-      "(randomization)",
-      CLI::IsMember({"bootstrap", "randomization"}));
+  add_checked_option(verb, "--test", options.test,
+                     "Significance test of --compare: paired bootstrap or approximate randomization",
+                     CLI::IsMember({"bootstrap", "randomization"}));
   verb.add_option("--samples", options.samples,
-                  "--compare: number of samples. Default: 1000 for bootstrap, 10000 for randomization")
+                  "Number of samples of --test. Default: 1000 for bootstrap, 10000 for randomization")
       ->check(not_negative());
-  verb.add_option("--rows", options.rows, "--compare: maximum number of differing rows to show")
+  verb.add_option("--rows", options.rows, "Maximum number of differing rows that --compare shows")
       ->capture_default_str();
   for (const char* name : {"--test", "--samples", "--rows"}) verb.get_option(name)->needs("--compare");
   verb.get_option("--bootstrap")->excludes("--compare");
@@ -390,7 +392,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
   add_changes(*verb, options->changes);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([options, &globals] { run_evaluate(*options, globals); });
 }
 

@@ -203,16 +203,19 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("--model", request->source.model,
                    "Explain one head of this model: its input, queries, keys and values")
       ->check(not_empty());
-  add_checked_option(*verb, "--layer", request->source.layer, "Layer, from 0; with --model", not_negative());
-  add_checked_option(*verb, "--head", request->source.head,
-                     "Index of the head to show, from 0; needs --model", not_negative());
+  add_checked_option(*verb, "--layer", request->source.layer,
+                     "Layer to explain, numbered from 0; needs --model", not_negative());
+  add_checked_option(*verb, "--head", request->source.head, "Head to explain, numbered from 0; needs --model",
+                     not_negative());
   verb->add_flag(
       "--block", request->block,
       "Explain the whole layer for one token: attention, cross-attention, feed-forward layer, residual "
-      "connections, layer norms; with --model");
+      "connections, layer norms; needs --model");
   verb->add_option("--target", request->target,
-                   "Text of the decoder, with --block. Default: the text that the model generates");
-  verb->add_option("--query", request->query, "Token (number or word) to follow through all steps")
+                   "Text of the decoder; needs --block. Default: the text that the model generates");
+  verb->add_option("--query", request->query,
+                   "Token whose attention is printed in detail: a word, or a number from 0. With --block: "
+                   "the token that is explained; default: the last one")
       ->check(not_empty());
   verb->add_option("--svg", request->svg,
                    "Write the weights as an SVG image to this file; - is standard output")
@@ -233,7 +236,8 @@ void add_explain(CLI::App& app, Globals& globals) {
     verb->get_option(name)->excludes("--model");
   verb->get_option("--head-dim")->excludes("--no-projections");
   for (const char* name : {"--head", "--full"}) verb->get_option(name)->excludes("--block");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
+  verb->get_option("--seed")->excludes("--model");
   // The steps of one token are printed as text only. A command writes only one output.
   verb->get_option("--query")->excludes("--svg")->excludes("--json");
   verb->get_option("--svg")->excludes("--json");

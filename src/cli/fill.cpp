@@ -90,9 +90,11 @@ void add_fill(CLI::App& app, Globals& globals) {
       "empty\n"
       "line.");
   add_task_options(*verb, request->task);
-  add_checked_option(*verb, "--top", request->top, "Number of tokens per mask", positive());
+  add_checked_option(*verb, "--top", request->top, "Number of tokens to print for each mask, best first",
+                     positive());
   verb->add_option("--targets", request->targets,
-                   "Restrict the choice to these tokens, separated by commas; repeatable")
+                   "Restrict the choice to these tokens, separated by commas; repeatable. Default: the whole "
+                   "vocabulary")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(valid_text());

@@ -196,7 +196,7 @@ void add_generate(CLI::App& app, Globals& globals) {
       ->check(not_empty());
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
-  set_action(*verb, globals, options, generate);
+  set_action(*verb, globals, options, generate, {.seed = true});
 }
 
 }  // namespace regard::cli

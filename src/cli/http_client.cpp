@@ -104,7 +104,9 @@ void add_server_options(CLI::App& verb, ServerOptions& options) {
                   "Use a running `regard serve` at this URL (http://HOST:PORT); MODEL is then the name of a "
                   "model\non the server")
       ->check(not_empty());
-  verb.add_option("--server-key", options.key_file, "File with the server's API key")->check(not_empty());
+  verb.add_option("--server-key", options.key_file,
+                  "File whose first line is the server's API key. Default: send no key")
+      ->check(not_empty());
 }
 
 HttpClient::HttpClient(const ServerOptions& options) : url_(options.url) {

@@ -12,10 +12,11 @@
 namespace regard::cli {
 
 void add_changes(CLI::App& verb, ProbeOptions& options) {
-  verb.add_option("--ablate", options.ablate,
-                  "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD (KIND: encoder, decoder "
-                  "or cross), separated by commas; CLIP "
-                  "and SigLIP: text.LAYER.HEAD or vision.LAYER.HEAD")
+  verb.add_option(
+          "--ablate", options.ablate,
+          "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas. KIND: "
+          "encoder, decoder or cross; default: cross for an encoder-decoder. CLIP and SigLIP: "
+          "text.LAYER.HEAD or vision.LAYER.HEAD")
       ->check(not_empty());
   add_intervene(verb, options.interventions);
 }

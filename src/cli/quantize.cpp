@@ -24,7 +24,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
   auto options = std::make_shared<Options>();
   add_model_argument(*verb, options->from);
   verb->add_option("-o,--output", options->to, "Folder to create")->required()->check(not_empty());
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false, .json = false});
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
     print_warning(folder.warning);

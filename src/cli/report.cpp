@@ -58,13 +58,14 @@ void write_report(const ReportOptions& options, Globals& globals) {
 void add_report(CLI::App& app, Globals& globals) {
   CLI::App* verb =
       app.add_subcommand("report", "Write the curves, samples and settings of training runs as an HTML page");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false});
   auto options = std::make_shared<ReportOptions>();
   verb->add_option("RUN", options->runs, "Run folders; several are drawn into the same charts")
       ->required()
       ->check(not_empty());
   verb->add_option("-o,--output", options->output,
-                   "Output file; - is standard output. Default: RUN/report.html; required for several runs");
+                   "Output file; - is standard output. Default: RUN/report.html; required for several runs")
+      ->excludes("--json");
   verb->callback([options, &globals] { write_report(*options, globals); });
 }
 

@@ -153,24 +153,38 @@ void add_run(CLI::App& app, Globals& globals) {
       "decoder_input_ids. The options from --layer to --full select their content.");
   add_model_argument(*verb, options->model);
   verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
-  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write")->check(not_empty());
+  verb->add_option("--outputs,-o", options->outputs,
+                   "Write the outputs to this safetensors file. Default: none; then --attend is required")
+      ->check(not_empty());
   verb->add_option(
           "--attend", options->attend,
           "Write the attention of each row of the inputs to this file, one JSON object per line; - is "
           "standard output")
       ->check(not_empty());
-  verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
+  verb->add_option("--capture", options->capture,
+                   "Outputs to write to --outputs, separated by commas. Default: all")
       ->delimiter(',');
   add_checked_option(*verb, "--padding", options->padding,
                      "Values at padded positions: zeros, or computed as in PyTorch",
                      CLI::IsMember({"zeros", "computed"}));
-  verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
+  verb->add_flag("--generate", options->generate,
+                 "Generate sequences of token ids from input_ids and attention_mask, or from the images or "
+                 "sounds that the model reads");
   for (CLI::Option* option : add_search_flags(*verb, options->search)) option->needs("--generate");
+  // The outputs are tensors, and the default limit of new tokens is that of transformers.
+  verb->get_option("--n-best")
+      ->description(
+          "Number of sequences per row of the inputs; with --sample, they are independent samples. Default: "
+          "as set in the model's folder, or 1");
+  verb->get_option("--max-new")
+      ->description(
+          "Maximum number of generated tokens per row of the inputs. Default: as set in the model's folder, "
+          "or 20");
   for (CLI::Option* option : add_view_options(*verb, options->view)) option->needs("--attend");
   add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
-  set_action(*verb, globals, options, run);
+  set_action(*verb, globals, options, run, {.seed = true, .json = false});
 }
 
 }  // namespace regard::cli

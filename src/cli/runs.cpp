@@ -117,7 +117,7 @@ void add_runs(CLI::App& app, Globals& globals) {
   verb->footer(
       "States: running (a process writes to the folder), finished, stopped (train --resume continues it),\n"
       "empty (no checkpoint yet), damaged.");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false});
   auto folder = std::make_shared<std::string>("runs");
   verb->add_option("FOLDER", *folder, "Folder to search for runs, with its subfolders")
       ->capture_default_str()
@@ -130,10 +130,11 @@ void add_prune(CLI::App& app, Globals& globals) {
   verb->footer(
       "The latest and the best checkpoint are always kept, and the one of the last step if the latest is an\n"
       "average. A run that is being trained is refused.");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.threads = false});
   auto options = std::make_shared<PruneOptions>();
   verb->add_option("RUN", options->runs, "Run folders")->required();
-  add_checked_option(*verb, "--keep", options->keep, "Number of newest checkpoints to keep", positive());
+  add_checked_option(*verb, "--keep", options->keep, "Number of latest checkpoints of each run to keep",
+                     positive());
   verb->callback([options, &globals] { prune(*options, globals); });
 }
 

@@ -202,17 +202,18 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
       "sequences in one decoding batch. The limits for all clients together are one third higher",
       CLI::Range(1, 4096));
   add_checked_option(verb, "--queue", request.queue,
-                     "Maximum number of waiting requests; further ones get status 429", CLI::Range(0, 65536));
+                     "Maximum number of waiting requests; further ones get HTTP status 429",
+                     CLI::Range(0, 65536));
   add_checked_option(verb, "--connections", request.connections, "Maximum number of open connections",
                      CLI::Range(1, 65536));
   add_checked_option(verb, "--max-tokens", request.options.most_new_tokens,
-                     "Maximum number of new tokens of a request", positive());
+                     "Maximum number of generated tokens of each result of a request", positive());
   add_checked_option(verb, "--cache-tokens", request.cache_tokens,
                      "Size of each model's key/value cache in tokens", positive());
   add_checked_option(verb, "--timeout", request.timeout,
-                     "Maximum time of a request in seconds, waiting included", CLI::Range(1, 86400));
+                     "Maximum time of a request, including waiting, in seconds", CLI::Range(1, 86400));
   add_checked_option(verb, "--drain", request.drain,
-                     "Time to complete requests in progress when the server stops, in seconds",
+                     "Maximum time to complete the requests in progress when the server stops, in seconds",
                      CLI::Range(0, 86400));
 }
 
@@ -234,29 +235,41 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "Run folders or Hugging Face folders; the name of a model is that of its folder")
       ->check(not_empty());
   verb->add_option("--name", request->names, "Serve a folder under another name: NAME=FOLDER; repeatable");
-  verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
-  add_checked_option(*verb, "--port", request->port, "Port; 0 selects any free port", CLI::Range(0, 65535));
+  verb->add_option("--host", options.host,
+                   "IP address to listen on, such as 0.0.0.0 for all addresses of the machine")
+      ->capture_default_str();
+  add_checked_option(*verb, "--port", request->port, "Port to listen on; 0 selects any free port",
+                     CLI::Range(0, 65535));
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address")
       ->check(not_empty());
-  verb->add_option("--allow-host", options.allowed_hosts,
-                   "Name accepted in the Host field, in addition to addresses and localhost; repeatable");
-  verb->add_option("--cors", options.origins,
-                   "Origin whose web pages may use the server (https://example.org), or *; repeatable");
-  verb->add_option("--access-log", options.access_log,
-                   "File for one JSON object per request, without texts; - is standard error, '' disables it")
+  verb->add_option(
+      "--allow-host", options.allowed_hosts,
+      "Host name that requests may have in the Host field, in addition to IP addresses and localhost;\n"
+      "repeatable");
+  verb->add_option(
+      "--cors", options.origins,
+      "Origin whose web pages may use the server, such as https://example.org, or * for all; repeatable.\n"
+      "Default: none");
+  verb->add_option(
+          "--access-log", options.access_log,
+          "Write one JSON object per request, without its texts, to this file; - is standard error, ''\n"
+          "disables the log")
       ->capture_default_str();
-  verb->add_option("--detect", request->detect,
-                   "Folder of a language classifier, for /detect and the source language \"auto\"");
-  verb->add_option("--languages", request->languages,
-                   "Languages of a translation model: NAME=SOURCES:TARGETS, such as demo=en:hi; repeatable");
+  verb->add_option(
+      "--detect", request->detect,
+      "Folder of a classifier whose labels are languages, for /detect and the source language \"auto\"");
+  verb->add_option(
+      "--languages", request->languages,
+      "Languages of a translation model: NAME=SOURCES:TARGETS, codes separated by commas, such as\n"
+      "demo=en:hi; repeatable. Default: determined from the model's folder");
   verb->add_option("--chat-template", options.chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the template in the folder")
       ->check(not_empty());
   add_quantize(*verb, globals);
-  set_action(*verb, globals, request, serve_folders);
+  set_action(*verb, globals, request, serve_folders, {.json = false});
 }
 
 }  // namespace regard::cli

@@ -124,19 +124,50 @@ void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
       ->check(not_negative());
 }
 
+// Add the options that only the views named at the start of their help read, and --intervene.
+void add_settings_of_views(CLI::App& verb, inspect::StudyRequest& request) {
+  verb.add_option("--off", request.off,
+                  "heads, sets: heads to ablate in all passes, in the syntax of 'regard attend --ablate'")
+      ->check(not_empty());
+  add_checked_option(verb, "--most", request.most, "sets, flip: maximum number of heads", positive());
+  verb.add_option(
+      "--state", request.state,
+      "heads, sets, flip, patch, path: store partial results in this file, and resume from them if the file "
+      "exists");
+  add_checked_option(verb, "--steps", request.steps,
+                     "tokens: number of interpolation steps of integrated gradients", positive());
+  verb.add_option("--intervene", request.interventions,
+                  "Change values in every pass, in the syntax of 'regard attend --intervene', for example\n"
+                  "'uniform cross.1.0'; repeatable")
+      ->allow_extra_args(false);
+  add_checked_option(verb, "--length", request.length,
+                     "induction: number of random tokens before the repetition", positive());
+  add_checked_option(verb, "--sequences", request.sequences, "induction: number of sequences", positive());
+  verb.add_option(
+          "--alignments", request.alignments,
+          "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link")
+      ->check(not_empty());
+}
+
 void add_data_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_option("DATA", request.data.files,
                   "File of texts (- is standard input), or data set of images or sounds");
-  verb.add_option("--columns", request.data.columns,
-                  "Images, sounds: columns of the path and the label or text, by number from 1 or by name")
+  verb.add_option(
+          "--columns", request.data.columns,
+          "Images, sounds: columns of the path and of the label or text, as names or numbers from 1,\n"
+          "separated by commas. Default: 1,2; in JSONL image,text, for sounds path,label or path,text.\n"
+          "With --highest: number of the label's column. Default: the last column")
       ->delimiter(',');
-  verb.add_flag("--header", request.data.header,
-                "Images, sounds: the first line of a TSV or CSV file is a header");
+  verb.add_flag(
+      "--header", request.data.header,
+      "Images, sounds: the first line of a TSV or CSV file is a header (implied by names in --columns)");
   verb.add_option("--highest", request.data.highest,
-                  "Images: pixel value of white. Each row of the table then contains grey pixels and a label")
+                  "Images: the rows of a table contain grey pixels, from 0 (black) to this value (white),\n"
+                  "and a label. Default: the rows contain the path of an image and a label or text")
       ->check(CLI::Range(0, 65535));
-  verb.add_option("--examples", request.examples,
-                  "Use at most this many lines, images or sounds of DATA; 0 uses all")
+  verb.add_option(
+          "--examples", request.examples,
+          "Use only this many lines, images or sounds, from the start of DATA. Default: 0, which uses all")
       ->check(not_negative());
 }
 
@@ -149,53 +180,39 @@ void add_study(CLI::App& app, Globals& globals) {
       "models: a table of paths with labels or texts; image models also: a folder with one subfolder per\n"
       "label, or IDX files (see 'regard evaluate'). Views:\n"
       "  heads      the loss without each head, and the head's attention pattern\n"
-      "  sets       heads ablated together, chosen greedily\n"
+      "  sets       the loss without several heads, chosen greedily\n"
       "  flip       heads to ablate so that --instead becomes more likely than --answer; without --answer,\n"
       "             more likely than every other token or class\n"
       "  kinds      known kinds of heads: previous token, first token, separators, …\n"
       "  induction  attention on repeated random tokens (decoders)\n"
-      "  lens       the next token read from the residual after each layer\n"
+      "  lens       the prediction from the residual after each layer (logit lens)\n"
       "  direct     direct attribution of a logit to heads and layers\n"
       "  patch      activation patching from --text into --other\n"
       "  path       like patch, but only along direct paths from a head or layer to the output\n"
       "  tokens     gradient x input and integrated gradients of tokens, patches or frames\n"
       "  rollout, flow   attention rollout and flow\n"
-      "  probe      a linear classifier of the labels from each layer\n"
+      "  probe      accuracy of a linear classifier of the labels on the states of each layer\n"
       "  alignment  alignment error rate of cross-attention (--alignments)");
   auto options = std::make_shared<StudyOptions>();
   add_model_argument(*verb, request->model);
   add_data_options(*verb, *request);
-  add_checked_option(*verb, "--view", request->view, "What to measure",
+  add_checked_option(*verb, "--view", request->view, "Measurement; see the list below",
                      CLI::IsMember(inspect::study_views()));
   add_view_options(*verb, *request);
   for (const char* name : {"--text", "--target"}) verb->get_option(name)->excludes("DATA");
   for (const char* name : {"--columns", "--header", "--highest", "--examples"})
     verb->get_option(name)->needs("DATA");
-  verb->add_option("--off", request->off,
-                   "heads, sets: heads to ablate in all passes, in the syntax of --ablate")
-      ->check(not_empty());
-  add_checked_option(*verb, "--most", request->most, "sets, flip: maximum number of heads", positive());
-  verb->add_option(
-      "--state", request->state,
-      "heads, sets, flip, patch, path: file that stores partial results, to resume an interrupted study");
-  add_checked_option(*verb, "--steps", request->steps,
-                     "tokens: number of interpolation steps of integrated gradients", positive());
-  verb->add_option("--intervene", request->interventions,
-                   "Change values in every pass, for example 'uniform cross.1.0'; repeatable")
-      ->allow_extra_args(false);
-  add_checked_option(*verb, "--length", request->length,
-                     "induction: number of random tokens before the repetition", positive());
-  add_checked_option(*verb, "--sequences", request->sequences, "induction: number of sequences", positive());
-  verb->add_option(
-          "--alignments", request->alignments,
-          "alignment: file with the links of each line of DATA, such as '0-1 2p0'; p marks a possible link")
-      ->check(not_empty());
+  add_settings_of_views(*verb, *request);
   add_adapter(*verb, options->adapter);
-  verb->add_option("--rows", options->rows, "Number of rows to print; 0 prints all")->capture_default_str();
-  verb->add_option("--csv", options->csv, "Write the table to this file as CSV")->check(not_empty());
-  verb->add_option("--svg", options->svg, "Write the table to this file as an SVG image")->check(not_empty());
+  verb->add_option("--rows", options->rows, "Number of rows of the table to print; 0 prints all")
+      ->capture_default_str();
+  verb->add_option("--csv", options->csv, "Write the table to this file as CSV; - is standard output")
+      ->check(not_empty());
+  verb->add_option("--svg", options->svg,
+                   "Write the table to this file as an SVG image; - is standard output")
+      ->check(not_empty());
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([request, options, &globals, &command = *verb] {
     require_options_of_view(command, request->view);
     study(*request, *options, globals);

@@ -101,20 +101,27 @@ void add_tag(CLI::App& app, Globals& globals) {
       "Each input line gives one output line: WORD<tab>LABEL<tab>SCORE<tab>BEGIN<tab>END for each token "
       "or\nentity. BEGIN and END are byte offsets in the input line. Long texts are read in windows of "
       "--max-tokens\nthat overlap by --stride.");
-  add_task_options(*verb, request->task, false);
+  add_task_options(*verb, request->task,
+                   "Length of a window in tokens, including special tokens. Default: the number of positions "
+                   "of the model, or 512 if it has no limit");
   add_checked_option(
       *verb, "--aggregation", request->aggregation,
       "Unit of the results: tokens (none) or entities (simple, first, average, max). first, average "
       "and max also give all tokens of a word the same label",
       CLI::IsMember({"none", "simple", "first", "average", "max"}));
-  verb->add_option("--stride", request->stride,
-                   "Overlap of neighbouring windows, in tokens. Default: 128, at most a quarter of a window")
+  verb->add_option(
+          "--stride", request->stride,
+          "Overlap of neighbouring windows, in tokens. Default: 128, or a quarter of a window if that is "
+          "less")
       ->check(not_negative());
-  verb->add_option("--ignore", request->ignored, "Labels and entities to omit")
+  verb->add_option("--ignore", request->ignored,
+                   "Labels and entities to omit, separated by commas; repeatable")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  verb->add_flag("--words", request->words, "Each line is a list of words separated by spaces");
+  verb->add_flag(
+      "--words", request->words,
+      "Each line is a list of words separated by spaces. Default: the tokenizer divides a line into words");
   add_quantize(*verb, globals);
   set_action(*verb, globals, request, run_verb<TagVerb>);
 }

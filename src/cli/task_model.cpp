@@ -15,18 +15,18 @@
 
 namespace regard::cli {
 
-void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
+void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows) {
   add_model_argument(verb, request.model, "Hugging Face folder or run folder");
   verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; - is standard input")
       ->capture_default_str()
       ->check(not_empty());
-  if (cuts)
+  if (windows == nullptr)
     verb.add_flag("--truncate", request.cut,
                   "Truncate texts that are too long for the model. Default: report an error");
   verb.add_option("--max-tokens", request.most_tokens,
-                  cuts ? "Maximum length of a text, in tokens. Default: the number of positions of the model"
-                       : "Window length in tokens, special tokens and question included. Default: the number "
-                         "of positions of the model; answer: at most 384")
+                  windows != nullptr
+                      ? windows
+                      : "Maximum length of a text, in tokens. Default: the number of positions of the model")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
   add_adapter(verb, request.adapter);

@@ -21,9 +21,10 @@ struct TaskRequest {
   ProbeOptions probes;
 };
 
-// Add the options of `request` to a command (MODEL, FILE, --max-tokens, --attend and others); --truncate only
-// if `cuts` is set.
-void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
+// Add the options of `request` to a command (MODEL, FILE, --max-tokens, --attend and others). If `windows` is
+// given, the command divides long texts into windows: it has no --truncate, and `windows` is the help of
+// --max-tokens.
+void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows = nullptr);
 
 // A model prepared for inference, with the options --ablate, --intervene and --attend applied.
 class TaskModel {

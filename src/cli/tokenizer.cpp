@@ -258,9 +258,11 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   CLI::App* encoding = verb->add_subcommand("encode", "Encode lines of text");
   add_globals(*encoding, globals);
   add_tokenizer_option(*encoding, *options);
-  add_checked_option(*encoding, "--input-format", options->format,
-                     "Input format: text, or jsonl with {\"text\": …, \"pair\": …}",
-                     CLI::IsMember({"text", "jsonl"}));
+  add_checked_option(
+      *encoding, "--input-format", options->format,
+      "Format of FILE: text (one text per line), or jsonl ({\"text\": …} or {\"text\": …, \"pair\": …} "
+      "per line)",
+      CLI::IsMember({"text", "jsonl"}));
   add_checked_option(*encoding, "--view", options->view,
                      "Output: ids, pieces (tokens with ids below), or auto (pieces on a terminal, else ids)",
                      CLI::IsMember({"auto", "ids", "pieces"}));
@@ -271,7 +273,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->add_flag("--no-special", options->no_special, "Do not add special tokens");
   encoding->add_flag("--plain-text", options->plain_text,
                      "Treat special tokens that occur in the text as plain text");
-  encoding->add_option("FILE", options->input, "Input file; - is standard input")
+  encoding->add_option("FILE", options->input, "Input file, one text per line; - is standard input")
       ->capture_default_str()
       ->check(not_empty());
   add_skip_bad(*encoding, options->skip_bad);
@@ -281,13 +283,16 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   add_globals(*decoding, globals);
   add_tokenizer_option(*decoding, *options);
   decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
-  decoding->add_option("FILE", options->input, "File of ids; - is standard input")
+  decoding
+      ->add_option(
+          "FILE", options->input,
+          "File with the ids of one text per line, separated by spaces or commas; - is standard input")
       ->capture_default_str()
       ->check(not_empty());
   decoding->callback([&globals, options] { decode(globals, *options); });
 
   CLI::App* info = verb->add_subcommand("info", "Describe a tokenizer");
-  add_globals(*info, globals);
+  add_globals(*info, globals, {.threads = false});
   info->add_option("TOKENIZER", options->tokenizer, "Tokenizer file or model folder")
       ->required()
       ->check(not_empty());

@@ -107,18 +107,20 @@ void run(Globals& globals, const TokenizerTrainOptions& options) {
 
 void add_limits(CLI::App& train, text::TokenizerTraining& how) {
   train
-      .add_option("--min-frequency", how.min_frequency,
-                  "Minimum frequency of a merge (or word). Default: 2, or 1 for the type word")
+      .add_option(
+          "--min-frequency", how.min_frequency,
+          "Minimum frequency of a merge or, for the type word, of a word. Default: 2, or 1 for the type word")
       ->check(not_negative());
   train
       .add_option(
           "--max-piece-length", how.max_piece_length,
-          "Maximum length of a token in characters. For bpe (in characters) and byte-bpe (in bytes), tokens "
-          "are shorter than this. 0 means 16 for unigram and no limit for other types")
+          "Limit of the length of a token. unigram: at most this many characters; bpe: fewer characters than "
+          "this; byte-bpe: fewer bytes than this. Default: 0, which means no limit or, for unigram, "
+          "16 characters")
       ->check(not_negative());
   train
       .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,
-                  "Keep only this many of the most frequent characters; 0 keeps all")
+                  "Keep only this many of the most frequent characters. Default: 0, which keeps all")
       ->check(not_negative());
   train.add_option("--initial-alphabet", how.alphabet.always,
                    "Characters to add to the alphabet even if the text lacks them");
@@ -147,7 +149,9 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   add_checked_option(*train, "--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included",
                      not_negative());
   // Without allow_extra_args(false), CLI11 would parse "[PAD]" as a list.
-  train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
+  train
+      ->add_option("--special", how.special_tokens,
+                   "Special tokens, in the order of their ids, separated by spaces")
       ->expected(1, kMostSpecialTokens)
       ->allow_extra_args(false)
       ->capture_default_str();
@@ -162,12 +166,14 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
           "bert for wordpiece, signs for word")
       ->check(CLI::IsMember(text::word_rule_names()));
   add_limits(*train, how);
-  train->add_flag("--lower-case", how.lower_case, "Lower-case the text first");
+  train->add_flag("--lower-case", how.lower_case, "Convert text to lower case before encoding");
   train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT does");
   train->add_flag("--prefix-space", how.prefix_space, "Add a space before the first word of a line");
-  train->add_flag("--end-token", how.end_token, "Append </s> to every encoded text");
-  add_checked_option(*train, "--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8",
-                     CLI::IsMember({"refuse", "skip"}));
+  train->add_flag("--end-token", how.end_token, "Make the tokenizer append </s> to every encoded text");
+  add_checked_option(
+      *train, "--bad-utf8", options->bad_utf8,
+      "Handling of lines that are not UTF-8: stop with an error (refuse), or omit and count them (skip)",
+      CLI::IsMember({"refuse", "skip"}));
   train->add_flag("--line-ends", options->line_ends, "Treat line ends as part of the text");
   train->add_flag("--no-normalize", options->no_normalize, "Do not apply Unicode normalisation (NFC)");
   train->add_flag("--no-byte-fallback", options->no_fallback,

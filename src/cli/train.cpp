@@ -142,28 +142,32 @@ void add_train(CLI::App& app, Globals& globals) {
   const auto [verb, options] = add_command<TrainOptions>(
       app, "train", "Train or fine-tune the model that a run file describes",
       "The run folder holds run.toml, log.jsonl and checkpoints. 'regard train --resume FOLDER' resumes the\n"
-      "run. On SIGINT, SIGTERM or SIGHUP a checkpoint is written. Without a terminal a progress line is\n"
-      "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds. 'mpirun -n 4 regard "
-      "train\n"
-      "RUN' trains with four processes, on one machine or several, with the same result (docs/scaling.md).");
+      "run. On SIGINT, SIGTERM or SIGHUP, train writes a checkpoint and stops. Without a terminal, a\n"
+      "progress line is printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds.\n"
+      "'mpirun -n 4 regard train RUN' trains with four processes, on one machine or several, with the same\n"
+      "result (docs/scaling.md).");
   verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder")
       ->check(not_empty());
-  verb->add_option("--set", options->overrides, "Override a key of the run file: section.key=value")
+  verb->add_option("--set", options->overrides,
+                   "Override a key of the run file: section.key=value; repeatable")
       ->allow_extra_args(false);
   verb->add_flag("--resume", options->resume,
                  "Resume from the latest checkpoint; start a new run if there is none");
   verb->add_flag("--dry-run", options->dry,
                  "Check the configuration and data, compute one step, and write nothing");
-  verb->add_option("--new", options->new_task,
-                   "Print a commented run file for a task, such as translation or classification")
+  verb->add_option(
+          "--new", options->new_task,
+          "Print a commented run file for this task, such as translation or classification, and exit")
       ->check(not_empty());
   verb->add_option_function<std::string>(
           "--help-config",
           [options](const std::string& key) { options->help_config = true, options->key = key; },
-          "Print every key of the run file with its meaning and default, or only KEY or a section")
+          "Print every key of the run file with its meaning and default, or only KEY or a section, and exit")
       ->expected(0, 1)
       ->type_name("[KEY]");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
+  verb->get_option("--seed")->description("Random seed. Default: `seed` in the run file")->default_str("");
+  for (const char* name : {"--dry-run", "--new", "--help-config"}) verb->get_option("--json")->excludes(name);
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
 }
 

@@ -176,7 +176,7 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
   verb.add_option("--temperatures", request.temperatures,
                   "Temperatures tried in order, separated by commas. Default: 0,0.2,0.4,0.6,0.8,1")
       ->delimiter(',');
-  verb.add_flag("--no-fallback", request.no_fallback, "Use the first temperature only");
+  verb.add_flag("--no-fallback", request.no_fallback, "Use only the first temperature");
   verb.add_option("--compression-ratio", request.compression_ratio,
                   "Try the next temperature if the compression ratio of the text exceeds this")
       ->capture_default_str();
@@ -184,8 +184,8 @@ void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
                   "Try the next temperature if the mean log-probability of the tokens is below this")
       ->capture_default_str();
   verb.add_option("--no-speech", request.no_speech,
-                  "Skip a window whose probability of silence exceeds this and whose mean log-probability is "
-                  "below --log-probability")
+                  "Skip a window of 30 seconds whose probability of silence exceeds this and whose mean "
+                  "log-probability is below --log-probability")
       ->capture_default_str();
 }
 
@@ -195,19 +195,22 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   const auto [verb, request] = add_command<TranscribeRequest>(
       app, "transcribe", "Transcribe sound files, with timestamps",
       "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files (PCM, float, A-law,\n"
-      "μ-law) are always read; FLAC, OGG, MP3 and other sampling rates require libsndfile and libsoxr in "
-      "the\n"
-      "build. Text is printed as soon as it is recognised. The memory used does not depend on the length\n"
-      "of the sound. The options from --task to --no-speech are for Whisper; --language is for Whisper and\n"
-      "MMS.");
+      "μ-law) are always read. FLAC, OGG and MP3 files require libsndfile in the build, and sampling rates\n"
+      "other than the model's require libsoxr. Text is printed as soon as it is recognised. The memory used\n"
+      "does not depend on the length of the sound. The options from --task to --no-speech are for Whisper;\n"
+      "--language is for Whisper and MMS.");
   add_model_argument(*verb, request->model, "Hugging Face folder");
   verb->add_option("FILES", request->files, "Sound files; - is standard input")->required();
   add_checked_option(*verb, "--format", request->format,
                      "Format of the output: text, srt, vtt, tsv or json (one object per file)",
                      CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}));
-  verb->add_option("-o,--output", request->output, "Output file. Default: standard output")
+  verb->add_option("-o,--output", request->output,
+                   "Write the transcripts to this file. Default: standard output")
       ->check(not_empty());
-  verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt")
+  verb->add_option(
+          "--output-folder", request->output_folder,
+          "Write one file per sound file to this folder, with the name of the sound file and the ending "
+          "of --format, such as talk.srt for talk.wav")
       ->check(not_empty());
   add_whisper_options(*verb, *request);
   add_checked_option(*verb, "--beam", request->options.whisper.beam,
@@ -218,7 +221,8 @@ void add_transcribe(CLI::App& app, Globals& globals) {
   add_adapter(*verb, request->adapter);
   add_changes(*verb, request->probes);
   add_quantize(*verb, globals);
-  set_action(*verb, globals, request, transcribe);
+  set_action(*verb, globals, request, transcribe, {.seed = true});
+  verb->get_option("--format")->excludes("--json");
 }
 
 }  // namespace regard::cli

@@ -96,13 +96,14 @@ void add_translate(CLI::App& app, Globals& globals) {
                    "Key of task_specific_params in config.json (T5): use its prefix and parameters")
       ->check(not_empty());
   verb->add_option("--prefix", options->prefix,
-                   "Text to prepend to every source. Default: the prefix of the task")
+                   "Text to prepend to every source. Default: the prefix of --task, or none")
       ->check(valid_text());
-  verb->add_option("--to", options->to, "Target language, for Marian models with several targets")
+  verb->add_option("--to", options->to,
+                   "Target language of a Marian model with several target languages, such as fra for >>fra<<")
       ->check(not_empty());
   add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->callback([options, &globals] { translate(*options, globals); });
 }
 

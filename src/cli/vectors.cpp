@@ -176,7 +176,8 @@ void evaluate(Globals& globals, const VectorsOptions& options) {
 }
 
 void add_method(CLI::App& verb, VectorsOptions& options) {
-  add_checked_option(verb, "--method", options.method, "Scoring of analogies",
+  add_checked_option(verb, "--method", options.method,
+                     "Score of an analogy: sum (3cosadd) or product (3cosmul) of cosines",
                      CLI::IsMember({"3cosadd", "3cosmul"}));
 }
 
@@ -196,16 +197,17 @@ CLI::App* add_query(CLI::App& verb, Globals& globals, const std::shared_ptr<Vect
 
 void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options) {
   CLI::App* near = add_query(verb, globals, options, similar, "similar", "List the nearest words by cosine");
-  near->add_option("WORD", options->words, "Words")->required();
-  add_checked_option(*near, "-n,--count", options->count, "Number of results", CLI::Range(1, 1000000));
-  add_restrict(*near, *options, "Search only the first N words of the file; 0: all");
+  near->add_option("WORD", options->words, "Words whose neighbours are listed")->required();
+  add_checked_option(*near, "-n,--count", options->count, "Number of words to list for each WORD",
+                     CLI::Range(1, 1000000));
+  add_restrict(*near, *options, "Search only the first N words of the file; 0 searches all");
 
   CLI::App* analogies =
       add_query(verb, globals, options, analogy, "analogy", "Complete the analogy: A is to B as C is to …");
-  analogies->add_option("WORDS", options->words, "A B C")->required()->expected(3);
+  analogies->add_option("WORDS", options->words, "Words A, B and C")->required()->expected(3);
   add_checked_option(*analogies, "-n,--count", options->count, "Number of results", CLI::Range(1, 1000000));
   add_method(*analogies, *options);
-  add_restrict(*analogies, *options, "Search only the first N words of the file; 0: all");
+  add_restrict(*analogies, *options, "Search only the first N words of the file; 0 searches all");
 }
 
 }  // namespace
@@ -223,7 +225,8 @@ void add_vectors_file(CLI::App& verb, VectorsFile& file) {
                   "File of word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
       ->required()
       ->check(not_empty());
-  add_checked_option(verb, "--format", file.format, "File format", CLI::IsMember(vectors::format_names()));
+  add_checked_option(verb, "--format", file.format, "Format of FILE; auto detects it from the content",
+                     CLI::IsMember(vectors::format_names()));
 }
 
 void print_json(const Json& json) {
@@ -236,8 +239,8 @@ void add_vectors(CLI::App& app, Globals& globals) {
   const auto options = std::make_shared<VectorsOptions>();
 
   CLI::App* about = add_query(*verb, globals, options, info, "info", "Describe a file of word vectors");
-  add_checked_option(*about, "-n,--count", options->count, "Print the first N words of the file",
-                     not_negative());
+  add_checked_option(*about, "-n,--count", options->count,
+                     "Number of words to print, from the start of the file", not_negative());
 
   add_queries(*verb, globals, options);
 

@@ -128,7 +128,7 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
                      positive());
   verb->add_flag("--as-they-are", options->as_they_are, "Do not normalise the vectors");
   add_checked_option(*verb, "-n,--neighbours", options->attention.neighbours,
-                     "Number of nearest words to print", not_negative());
+                     "Number of nearest words to print for each output", not_negative());
   add_checked_option(*verb, "--restrict", options->attention.restrict,
                      "Search only the first N words of the file; 0 searches all", not_negative());
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output")

@@ -181,12 +181,13 @@ void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
                      "Split text at white space (blanks), or into runs of letters and digits (words)",
                      CLI::IsMember({"blanks", "words"}));
   verb.add_flag("--lower-case", options.corpus.lower_case, "Lower-case the text");
-  add_checked_option(verb, "--min-count", options.corpus.min_count, "Minimum frequency of a word",
-                     positive());
+  add_checked_option(verb, "--min-count", options.corpus.min_count,
+                     "Minimum number of occurrences of a word in the text", positive());
   add_checked_option(verb, "--max-words", options.corpus.max_words,
                      "Keep only this many of the most frequent words; 0 keeps all", not_negative());
   add_checked_option(verb, "--phrases", options.corpus.phrase_passes,
-                     "Number of passes that join frequent word pairs into phrases", CLI::Range(0, 10));
+                     "Number of passes that join frequent word pairs into phrases; 0 joins none",
+                     CLI::Range(0, 10));
   add_checked_option(verb, "--phrase-threshold", options.corpus.phrase_threshold,
                      "Minimum phrase score: how much more often than by chance a pair occurs", positive());
 }
@@ -201,8 +202,8 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--window", options.window,
                   "Number of context words on each side. Default: 5; 10 for glove")
       ->check(CLI::Range(1, 1000));
-  add_checked_option(verb, "--negative", options.pairs.negative, "Number of negative samples",
-                     CLI::Range(1, 63));
+  add_checked_option(verb, "--negative", options.pairs.negative,
+                     "Number of negative samples per pair of words", CLI::Range(1, 63));
   add_checked_option(verb, "--sample", options.pairs.sample,
                      "Subsampling threshold of frequent words (word2vec's -sample); 0 disables subsampling",
                      between(0.0, 1.0));
@@ -238,10 +239,10 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
       parent, "train", "Train word vectors on text, one sentence per line",
       "The result is reproducible with one thread (-t 1). Several threads are faster, but results vary\n"
       "slightly between runs.");
-  add_globals(*verb, globals);
+  add_globals(*verb, globals, {.seed = true});
   verb->add_option("FILE", options->files, "Text files")->required();
   verb->add_option("-o,--output", options->output, "File to write")->required()->check(not_empty());
-  add_checked_option(*verb, "--form", options->form, "File format",
+  add_checked_option(*verb, "--form", options->form, "Format of the output file",
                      CLI::IsMember({"word2vec", "word2vec-binary", "glove"}));
   add_model_options(*verb, *options);
   add_glove_options(*verb, *options);

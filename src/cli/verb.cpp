@@ -47,18 +47,19 @@ ThreadPool& Globals::pool() {
   return *pool_;
 }
 
-void add_globals(CLI::App& verb, Globals& globals) {
-  verb.add_option("-t,--threads", globals.threads, "Number of threads. Default: one per physical core")
-      ->check(CLI::Range(1, 1024));
-  add_checked_option(verb, "-s,--seed", globals.seed, "Random seed", not_negative());
-  verb.add_flag("--json", globals.json, "Print JSON, one object per line");
+void add_globals(CLI::App& verb, Globals& globals, CommonOptions common) {
+  if (common.threads)
+    verb.add_option("-t,--threads", globals.threads, "Number of threads. Default: one per physical core")
+        ->check(CLI::Range(1, 1024));
+  if (common.seed) add_checked_option(verb, "-s,--seed", globals.seed, "Random seed", not_negative());
+  if (common.json) verb.add_flag("--json", globals.json, "Print JSON, one object per line");
   verb.add_flag("-q,--quiet", globals.quiet, "Do not print progress to standard error");
 }
 
 void add_quantize(CLI::App& verb, Globals& globals) {
   CLI::Option* quantize = verb.add_option_function<std::string>(
       "--quantize", [&globals](const std::string&) { globals.int8 = true; },
-      "Quantise weights and activations to int8");
+      "Quantise weights and activations to int8. Default: compute with the weights as stored");
   quantize->check(CLI::IsMember({"int8"}));
   CLI::Option* precision = verb.add_option_function<std::string>(
       "--precision", [&globals](const std::string& name) { globals.bf16 = name == "bf16"; },

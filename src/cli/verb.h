@@ -13,7 +13,7 @@
 
 namespace regard::cli {
 
-// Options common to all commands.
+// Values of the options that several commands have.
 struct Globals {
   int threads = 0;  // number of threads; 0 means one per physical core
   std::uint64_t seed = 1;
@@ -29,8 +29,15 @@ struct Globals {
   std::shared_ptr<ThreadPool> pool_;
 };
 
-// Add -t/--threads, -s/--seed, --json and -q/--quiet to a command.
-void add_globals(CLI::App& verb, Globals& globals);
+// The common options of a command besides -q/--quiet. A command has only the options that change its work.
+struct CommonOptions {
+  bool threads = true;  // -t/--threads
+  bool seed = false;    // -s/--seed
+  bool json = true;     // --json
+};
+
+// Add the common options to a command.
+void add_globals(CLI::App& verb, Globals& globals, CommonOptions common = {});
 
 // Add --quantize and --precision to a command that opens a model.
 void add_quantize(CLI::App& verb, Globals& globals);
@@ -49,11 +56,11 @@ std::pair<CLI::App*, std::shared_ptr<Request>> add_command(CLI::App& app, const 
   return {verb, std::make_shared<Request>()};
 }
 
-// Add the options of add_globals() to a command, and make the command call run(*request, globals).
+// Add the common options to a command, and make the command call run(*request, globals).
 template <class Request>
 void set_action(CLI::App& verb, Globals& globals, std::shared_ptr<Request> request,
-                void (*run)(const std::type_identity_t<Request>&, Globals&)) {
-  add_globals(verb, globals);
+                void (*run)(const std::type_identity_t<Request>&, Globals&), CommonOptions common = {}) {
+  add_globals(verb, globals, common);
   verb.callback([request, &globals, run] { run(*request, globals); });
 }
 

@@ -16,10 +16,16 @@ void ViewOptions::add_to(inspect::AttendRequest& request) const {
 
 std::vector<CLI::Option*> add_view_options(CLI::App& verb, ViewOptions& options) {
   return {
-      verb.add_option("--layer,--layers", options.layers, "Layers, separated by commas")
+      verb.add_option(
+              "--layer,--layers", options.layers,
+              "Layers to show: numbers from 0, separated by commas. Default: all; on the terminal and in "
+              "SVG, the layer of the head with the highest score")
           ->delimiter(',')
           ->check(not_negative()),
-      verb.add_option("--head,--heads", options.heads, "Heads, separated by commas")
+      verb.add_option(
+              "--head,--heads", options.heads,
+              "Heads to show: numbers from 0, separated by commas. Default: all; on the terminal and in SVG, "
+              "the head with the highest score")
           ->delimiter(',')
           ->check(not_negative()),
       verb.add_option(
@@ -39,7 +45,9 @@ std::vector<CLI::Option*> add_view_options(CLI::App& verb, ViewOptions& options)
                       "Add activations to the capture: names of probe points or ends of such names, such as "
                       "residual or encoder.0.feed_forward.inner, separated by commas")
           ->delimiter(','),
-      verb.add_flag("--full", options.full, "Write all numbers of the capture in f32")};
+      verb.add_flag("--full", options.full,
+                    "Write the complete capture in f32. Default: numbers of 8 bits, and for a long text "
+                    "the weights of only the heads with the highest scores")};
 }
 
 }  // namespace regard::cli

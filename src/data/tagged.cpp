@@ -129,7 +129,7 @@ void TaggedReader::add_word(TaggedSentence& sentence) {
   if (now.fields.size() <= most || (now.tag == kLast && now.fields.size() < 2))
     throw Error(ErrorKind::bad_file, "the line has too few columns", now.place())
         .found(counted(now.fields.size(), "column"))
-        .expected(fmt::format("at least {} columns", now.tag == kLast ? 2 : most + 1))
+        .expected("at least " + counted(now.tag == kLast ? 2 : most + 1, "column"))
         .remedy("Give the columns of the word and of its label, and separate sentences by empty lines");
   if (sentence.words.empty()) sentence.place = now.place();
   sentence.words.emplace_back(now.fields[now.word]);

@@ -20,8 +20,9 @@ enum class PhraseKind : std::uint8_t {
 const char* name_of(PhraseKind kind) noexcept;  // returns a name such as "idiom"
 
 // A link between an English and a Hindi word, by their indices in the sentences split at spaces. A sure link
-// joins two words that translate each other. A possible link joins words of two phrases that translate each
-// other only as a whole (idioms), or a function word without a counterpart (Och and Ney 2003).
+// joins two words that are translations of each other. All other links are possible links (Och and Ney 2003):
+// links of each word of a phrase, such as an idiom, with each word of its translation, and links of function
+// words without an equivalent, such as articles, with the translation of an adjacent word.
 struct WordLink {
   std::size_t english = 0, hindi = 0;
   bool sure = true;

@@ -27,7 +27,7 @@ ParallelText read_parallel(const DataOptions& data) {
   const std::size_t width = aligned ? data.files.size() : table.columns.size();
   if (width < 2)
     throw usage_error("the evaluation of a translation model requires a source and a reference")
-        .found(fmt::format("{} {}", width, aligned ? "file" : "columns"))
+        .found(counted(width, aligned ? "file" : "column"))
         .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
   data::TableReader reader(std::move(table));
   ParallelText text;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "ops/ragged.h"
 #include "ops/tape.h"
 #include "tensor/arena.h"
@@ -65,7 +66,7 @@ std::string Map::title() const {
   const std::string layer =
       fmt::format("{}, layer {}", kinds[static_cast<std::size_t>(head.kind)], head.layer);
   if (!average) return fmt::format("{}, head {}", layer, head.head);
-  return fmt::format("{}, average of {} heads", layer, averaged.size());
+  return fmt::format("{}, average of {}", layer, counted(averaged.size(), "head"));
 }
 
 std::string View::heading() const {

@@ -286,8 +286,8 @@ StudyTable Study::tokens() {
     table.rows.push_back({std::to_string(i), labels[i], found.gradient_input[i], found.integrated[i]});
   const char* const baseline = reads_media() ? "an input of zeros" : "zeros";
   table.notes = {
-      fmt::format("Integrated gradients from a baseline of {} ({:.4f}) to the {} ({:.4f}), {} steps.",
-                  baseline, found.baseline, input_name(model_), found.difference, options.steps),
+      fmt::format("Integrated gradients from a baseline of {} ({:.4f}) to the {} ({:.4f}), {}.", baseline,
+                  found.baseline, input_name(model_), found.difference, counted(options.steps, "step")),
       fmt::format("Completeness error: {:.2g}.", found.completeness_error)};
   return table;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "regard/error.h"
 
 namespace regard::text {
@@ -178,8 +179,8 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how) {
   Encoding& target = only_first ? first : *second;
   if (target.size() <= surplus)
     throw input_error("max_length cannot be reached by truncating only one text")
-        .found(fmt::format("a text of {} tokens", target.size()))
-        .expected(fmt::format("more than {} tokens", surplus))
+        .found("a text of " + counted(target.size(), "token"))
+        .expected("more than " + counted(surplus, "token"))
         .remedy("Use the strategy longest_first or a larger max_length");
   cut(target, target.size() - surplus);
 }

@@ -73,8 +73,8 @@ void add_images(std::vector<Field>& list, ImageConfig& c) {
   add("patch_size", c.patch_size, "Width and height of a patch, which is one position of the model.",
       {.unit = "pixels", .low = 1, .high = 4096});
   add("highest", c.highest,
-      "Pixel value of white. Each row of a table then contains grey pixels and a label. 0 means that each "
-      "row contains the path of an image and its label.",
+      "If greater than 0, each row of a table contains grey pixels, from 0 (black) to this value (white), "
+      "and a label. If 0, each row contains the path of an image and its label.",
       {.low = 0, .high = 65535});
   add("mean", c.mean,
       "Mean of each colour channel (red, green, blue), subtracted from pixel values scaled to 0 to 1.",
@@ -107,7 +107,7 @@ void add_sound(std::vector<Field>& list, SoundConfig& c) {
   add("seconds", c.seconds,
       "Length of the model's window; shorter sounds are padded with silence. For wav2vec2: maximum length of "
       "a sound.",
-      {.unit = "s", .low = 1, .high = 3600});
+      {.unit = "seconds", .low = 1, .high = 3600});
   add("bins", c.bins, "Number of mel bins per frame of 10 ms.", {.unit = "bins", .low = 1, .high = 1024});
   add("patch_size", c.patch_size,
       "audio-spectrogram-transformer: side of a square patch, in frames and in bins.",

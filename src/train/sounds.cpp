@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "base/placed.h"
 #include "base/plain_text.h"
@@ -149,7 +150,7 @@ void check_sounds(const RunConfig& config, const char* columns) {
     if (count != 2)
       throw usage_error(
           fmt::format("the data of the task '{}' must have two parts: {}", config.task, columns))
-          .found(fmt::format("{} {}", count, table ? "columns" : "files"))
+          .found(counted(count, table ? "column" : "file"))
           .expected(table ? "2 columns, such as columns = [1, 2]" : "2 line-aligned files");
   }
 }

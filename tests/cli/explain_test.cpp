@@ -117,6 +117,8 @@ TEST_F(ExplainProgram, CutsWordsAndSigns) {
   EXPECT_NE(result.out.find("has no vector: '?'."), std::string::npos)
       << "every word is in the table: " << result.out;
   EXPECT_NE(result.out.find("'France' (token 5)"), std::string::npos) << result.out;
+  const auto one = explain({"Bank", "--query", "Bank"});
+  EXPECT_NE(one.out.find("'Bank' (token 0) attends to 1 token\n"), std::string::npos) << one.out;
 }
 
 TEST_F(ExplainProgram, FindsVectorsByCaseAndSigns) {

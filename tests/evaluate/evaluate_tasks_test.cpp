@@ -184,6 +184,9 @@ TEST_F(EvaluateTasks, TranslationReadsTablesAsOtherTasksDo) {
   const ProgramResult refused = evaluate({translator, "en.txt", "de.txt", "--columns", "2,1"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("line-aligned files have no columns"), std::string::npos) << refused.err;
+  const ProgramResult one = evaluate({translator, "pairs.tsv", "--columns", "1"});
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_NE(one.err.find("found 1 column)"), std::string::npos) << one.err;
 }
 
 }  // namespace

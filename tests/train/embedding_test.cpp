@@ -221,6 +221,7 @@ TEST_F(Embedding, WrongRunsAreRefused) {
   refused({"embedding.loss=cosine", "data.columns=[1, 2, 2]"}, "'recall_at_1'");
   refused({"embedding.margin=2"}, "'embedding.loss' is not \"triplet\"");
   refused({"data.columns=[1]"}, "'data.columns' does not fit 'embedding.loss'");
+  refused({"data.columns=[1]"}, "found 1 column)");
   write_without_dropout("hf-more/st-mean", folder / "base");
   Json modules = read_json((folder / "base/modules.json").string());
   modules.push_back(

@@ -117,7 +117,7 @@ void EmbeddingTask::check() const {
     throw usage_error(
         table ? fmt::format("'{}' does not fit 'embedding.loss'", corpus_columns_key(config_, files->front()))
               : "the files do not fit 'embedding.loss'")
-        .found(fmt::format("{} {}", columns, table ? "columns" : "files"))
+        .found(counted(columns, table ? "column" : "file"))
         .expected(kind_ == EmbeddingLoss::ranking
                       ? "for ranking: a text, a text of equal meaning and, optionally, a dissimilar text"
                   : kind_ == EmbeddingLoss::cosine
