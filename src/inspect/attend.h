@@ -77,8 +77,7 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
 // Generate the continuation or translation of request.input or request.text under the request's ablation and
 // edits. Sets request.written and request.beams, and also request.unablated if there are ablated heads or
 // edits. A positive max_new replaces the limit of the model folder, SearchOptions::max_new; if request.search
-// is set, the smaller of max_new and request.search->max_new applies. Throws usage for encoders and for heads
-// that do not exist.
+// has a limit too, the smaller one applies. Throws usage for encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0, const BetweenPasses& between = {});
 

@@ -30,7 +30,8 @@ namespace {
 infer::SearchOptions search_of(const infer::LoadedModel& loaded, const AttendRequest& request,
                                std::int64_t max_new, Probe* probe) {
   infer::SearchOptions options = request.search != nullptr ? *request.search : loaded.options;
-  if (max_new > 0) options.max_new = request.search != nullptr ? std::min(max_new, options.max_new) : max_new;
+  const bool limited = request.search != nullptr && options.max_new > 0;
+  if (max_new > 0) options.max_new = limited ? std::min(max_new, options.max_new) : max_new;
   if (request.beam > 0) options.beam = request.beam, options.sample = false;
   if (options.beam > 1) options.n_best = options.beam;
   options.probe = probe;

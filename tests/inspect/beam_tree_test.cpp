@@ -1,6 +1,7 @@
 // The beam search of a generated target has the results and scores of infer::decode().
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "infer/search.h"
@@ -65,6 +66,23 @@ TEST(BeamTree, IsAbsentFromGreedySearch) {
   request.text = kPhrase;
   generate_target(loaded, pool, request, 3);
   EXPECT_FALSE(request.beams.has_value());
+}
+
+// SearchOptions::max_new is 0 if the model's default applies; 0 must not be taken as the smaller limit.
+TEST(GeneratedTarget, HasTheSmallerOfTheTwoLimits) {
+  const testing::TemporaryFolder folder;
+  ThreadPool pool(1);
+  testing::write_text_model(folder / "gpt", "gpt");
+  const auto loaded = infer::LoadedModel::open(folder / "gpt");
+  infer::SearchOptions search = loaded.options;
+  search.end_tokens.clear();
+  AttendRequest request;
+  request.text = kPhrase, request.search = &search;
+  for (const auto& [given, expected] : {std::pair{0, 3}, {2, 2}, {5, 3}}) {
+    search.max_new = given;
+    generate_target(loaded, pool, request, 3);
+    EXPECT_EQ(std::ssize(request.written), expected) << given;
+  }
 }
 
 }  // namespace
