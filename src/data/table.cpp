@@ -315,6 +315,14 @@ void TableReader::read_fields(TableRow& row) {
 }
 
 void TableReader::read_json(TableRow& row) {
+  if (source().blank()) {
+    for (std::size_t i = 0; i < row.cells_.size(); ++i) {
+      TableRow::Cell& cell = row.cells_[i];
+      cell.given = cell.present = i < required_;
+      cell.text.clear(), cell.value = nullptr;
+    }
+    return;
+  }
   Json object;
   try {
     object = parse_json(source().text, row.file_);

@@ -51,7 +51,8 @@ struct TableOptions {
   Header header = Header::automatic;
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
-  // tsv, csv, jsonl: treatment of empty lines; with `keep`, tsv and csv read a row of one empty field
+  // tsv, csv, jsonl: treatment of empty lines. With `keep`, tsv and csv read a row of one empty field, and
+  // jsonl a row with an empty text in each of `columns`.
   Faulty blank = Faulty::refuse;
 };
 

@@ -133,6 +133,24 @@ TEST_F(Table, BlankLinesAreRefusedSkippedOrKept) {
   EXPECT_EQ(read(options), (Rows{{"a"}, {""}, {"c"}}));
 }
 
+TEST_F(Table, KeptEmptyLinesOfJsonLinesHaveEmptyTexts) {
+  TableOptions options{
+      .files = {file("t.jsonl", "{\"a\": 1, \"b\": [2], \"c\": 3}\n\n{\"a\": \"x\", \"b\": \"y\"}\n")},
+      .format = TableFormat::jsonl,
+      .columns = {"a", "b"},
+      .optional_columns = {"c"},
+      .blank = Faulty::keep};
+  TableReader reader(options);
+  TableRow row;
+  ASSERT_TRUE(reader.next(row) && reader.next(row));
+  EXPECT_EQ(row.text(0), "");
+  EXPECT_EQ(row.json(1), "");
+  EXPECT_FALSE(row.has(2));
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_EQ(row.text(1), "y");
+  EXPECT_EQ(row.line(), 3);
+}
+
 TEST_F(Table, BadUtf8IsRefusedOrSkippedAlsoInsideAQuotedField) {
   TableOptions options{.files = {file("t.csv", "a,b\nc,\"d\n\xFF\"\ne,f\n")}, .format = TableFormat::csv};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "t.csv:2: the line is not UTF-8");
