@@ -18,6 +18,8 @@ Tensor read_tensor(const std::string& key, const std::string& place) {
   const auto file = formats::SafetensorsFile::open(path);
   std::string name = mark == place.npos ? "" : place.substr(mark + 1);
   if (name.empty()) {
+    if (file->entries().empty())
+      throw file_error(path, "the file has no tensors").expected("a tensor for " + key + "=");
     if (file->entries().size() != 1)
       throw usage_error("the file has several tensors, so the name of one is required")
           .found(place)

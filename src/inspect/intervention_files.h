@@ -9,7 +9,7 @@ namespace regard::inspect {
 
 // Read the tensor that `key` ("vector" or "pattern") of an intervention names: FILE#NAME, or FILE if the
 // safetensors file holds one tensor. Throws io if there is no such file, bad_file if it is not a safetensors
-// file or has no tensor NAME, and usage if NAME is needed.
+// file, has no tensors or no tensor NAME, and usage if NAME is needed.
 Tensor read_tensor(const std::string& key, const std::string& place);
 
 }  // namespace regard::inspect

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/safetensors.h"
 #include "inspect/attention_view.h"
+#include "inspect/intervention_files.h"
 #include "inspect/resolve.h"
 #include "regard/error.h"
 #include "support/namespaces.h"
+#include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"
 
@@ -127,6 +130,18 @@ TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << text << ": " << error.what();
     }
   }
+}
+
+TEST(Intervention, AFileWithoutOneTensorIsRefused) {
+  const TemporaryFolder folder;
+  const std::string none = folder / "none.safetensors", two = folder / "two.safetensors";
+  formats::write_safetensors(none, std::vector<formats::NamedTensor>{});
+  formats::write_safetensors(
+      two, std::vector<formats::NamedTensor>{{"a", Tensor::zeros({32})}, {"b", Tensor::zeros({32})}});
+  EXPECT_REGARD_ERROR(inspect::read_tensor("vector", none), ErrorKind::bad_file,
+                      "none.safetensors: the file has no tensors");
+  EXPECT_REGARD_ERROR(inspect::read_tensor("vector", two), ErrorKind::usage, "the file has several tensors");
+  EXPECT_EQ(inspect::read_tensor("vector", two + "#b").elements(), 32);
 }
 
 // In a model with one kind of attention, LAYER.HEAD names the same head as KIND.LAYER.HEAD.
