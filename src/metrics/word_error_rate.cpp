@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "metrics/metric_text.h"
+#include "regard/error.h"
 
 namespace regard::metrics {
 namespace {
@@ -42,6 +43,18 @@ Errors errors_of(const Units& output, const Units& reference) {
   return {row.back(), static_cast<std::int64_t>(reference.size())};
 }
 
+template <class Compare>
+Errors sum_of(std::span<const std::string> outputs, std::span<const std::string> references,
+              const Compare& compare) {
+  if (outputs.size() != references.size())
+    throw usage_error("the numbers of outputs and references differ")
+        .found(std::to_string(outputs.size()) + " outputs")
+        .expected(std::to_string(references.size()) + " outputs, one for each reference");
+  Errors all;
+  for (std::size_t i = 0; i < outputs.size(); ++i) all += compare(outputs[i], references[i]);
+  return all;
+}
+
 }  // namespace
 
 Errors word_errors(const std::string& output, const std::string& reference) {
@@ -53,17 +66,13 @@ Errors character_errors(const std::string& output, const std::string& reference)
 }
 
 Errors word_errors(std::span<const std::string> outputs, std::span<const std::string> references) {
-  Errors all;
-  for (std::size_t i = 0; i < std::min(outputs.size(), references.size()); ++i)
-    all += word_errors(outputs[i], references[i]);
-  return all;
+  return sum_of(outputs, references,
+                [](const std::string& a, const std::string& b) { return word_errors(a, b); });
 }
 
 Errors character_errors(std::span<const std::string> outputs, std::span<const std::string> references) {
-  Errors all;
-  for (std::size_t i = 0; i < std::min(outputs.size(), references.size()); ++i)
-    all += character_errors(outputs[i], references[i]);
-  return all;
+  return sum_of(outputs, references,
+                [](const std::string& a, const std::string& b) { return character_errors(a, b); });
 }
 
 }  // namespace regard::metrics

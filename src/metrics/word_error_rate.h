@@ -28,7 +28,7 @@ Errors word_errors(const std::string& output, const std::string& reference);
 // Compare two texts by code points, including spaces. White space at both ends of a text is ignored.
 Errors character_errors(const std::string& output, const std::string& reference);
 
-// Return the sums over all pairs (outputs[i], references[i]).
+// Return the sums over all pairs (outputs[i], references[i]). Throws usage if the numbers of texts differ.
 Errors word_errors(std::span<const std::string> outputs, std::span<const std::string> references);
 Errors character_errors(std::span<const std::string> outputs, std::span<const std::string> references);
 

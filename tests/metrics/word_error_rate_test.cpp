@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "support/throws.h"
+
 namespace regard::metrics {
 namespace {
 
@@ -29,6 +31,12 @@ TEST(WordErrorRate, RatesOfSeveralTexts) {
   EXPECT_DOUBLE_EQ(character_errors(std::string("über"), std::string("uber")).rate(), 0.25);
   EXPECT_DOUBLE_EQ(Errors{}.rate(), 0.0);
   EXPECT_DOUBLE_EQ(word_errors(std::string("a"), std::string()).rate(), 1.0);
+}
+
+TEST(WordErrorRate, NeedsOneOutputForEachReference) {
+  const std::vector<std::string> outputs{"a"}, references{"a", "b"};
+  EXPECT_REGARD_ERROR(word_errors(outputs, references), ErrorKind::usage, "expected 2 outputs");
+  EXPECT_REGARD_ERROR(character_errors(references, outputs), ErrorKind::usage, "expected 1 outputs");
 }
 
 }  // namespace
