@@ -44,9 +44,9 @@ void drop_undefined(std::vector<double>& differences) {
 }
 
 // Return (c + 1) / (n + 1), where c is the number of the n `differences` that exceed `real`. Return NaN if
-// `real` is not finite.
+// `real` is not finite or n is 0.
 double p_value(const std::vector<double>& differences, double real) {
-  if (!std::isfinite(real)) return std::numeric_limits<double>::quiet_NaN();
+  if (!std::isfinite(real) || differences.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto larger =
       std::count_if(differences.begin(), differences.end(), [real](double value) { return value > real; });
   return static_cast<double>(larger + 1) / static_cast<double>(differences.size() + 1);

@@ -40,7 +40,7 @@ Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptio
 struct Comparison {
   double first = 0, second = 0;  // scores of the two systems
   // Two-sided p-value of the difference between the scores; NaN if the difference is not finite. Samples
-  // whose difference is not finite are left out.
+  // whose difference is not finite are left out; if no sample remains, p is NaN.
   double p = 1;
 };
 // Result of paired bootstrap resampling, which draws samples of lines. Both systems are scored on the same

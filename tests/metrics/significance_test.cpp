@@ -128,6 +128,21 @@ TEST(Significance, SamplesWithoutAScoreAreLeftOut) {
   EXPECT_TRUE(std::isnan(approximate_randomization(3, undefined, {.samples = 10}).p));
 }
 
+// The score is defined only for all 20 lines of one system in order, which no sample draws.
+TEST(Significance, PIsUndefinedIfNoSampleHasAScore) {
+  const Scorer scorer = [](std::span<const std::uint32_t> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i] != rows[0] + i) return std::numeric_limits<double>::quiet_NaN();
+    return rows[0] == 0 ? 1.0 : 2.0;
+  };
+  const BootstrapComparison paired = paired_bootstrap(20, scorer, {.samples = 10});
+  const Comparison exchanged = approximate_randomization(20, scorer, {.samples = 10});
+  EXPECT_EQ(paired.second - paired.first, 1);
+  EXPECT_EQ(exchanged.second - exchanged.first, 1);
+  EXPECT_TRUE(std::isnan(paired.p));
+  EXPECT_TRUE(std::isnan(exchanged.p));
+}
+
 TEST(Significance, NeedsLines) {
   const Scorer scorer = scorer_of_mean({});
   EXPECT_REGARD_ERROR(bootstrap(0, scorer), ErrorKind::usage, "one line");
