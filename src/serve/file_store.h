@@ -1,5 +1,5 @@
-// Stores results that a client fetches with a second request. They are kept in memory under a random name for
-// at most ten minutes.
+// Stores results that a client fetches with a second request. They are kept in memory under a random name and
+// can be fetched for ten minutes. The next call after this time releases their memory.
 #pragma once
 
 #include <chrono>
