@@ -37,6 +37,7 @@ struct TrainingStep {
   double gradient_norm = 0.0;  // norm of the gradient before clipping
   std::int64_t tokens = 0;     // number of target tokens, which are the labels counted in the loss
   bool skipped = false;        // true if loss or gradient is not finite; the weights did not change
+  // Tokens per second, also those without a label. For an encoder–decoder, only the decoder's tokens count.
   double tokens_per_second = 0.0;
   double epochs = 0.0;
   // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions

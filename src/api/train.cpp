@@ -32,7 +32,7 @@ struct REGARD_HIDDEN Training::State : train::Listener {
                     .gradient_norm = result.gradient_norm,
                     .tokens = result.target_tokens,
                     .skipped = result.skipped,
-                    .tokens_per_second = report.target_tokens_per_second,
+                    .tokens_per_second = report.tokens_per_second,
                     .epochs = report.epochs,
                     .share = report.fraction,
                     .seconds = report.seconds});

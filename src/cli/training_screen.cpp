@@ -68,12 +68,12 @@ void TrainingScreen::step(const train::StepReport& report) {
   if (bar_->shown()) {
     bar_->update(report.fraction,
                  fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
-                             report.result.loss, report.target_tokens_per_second / 1000.0),
+                             report.result.loss, report.tokens_per_second / 1000.0),
                  rows());
   } else if (since_line_.seconds() >= interval_) {
     print(fmt::format("step {}: loss {:.4f}, learning rate {:.3g}, {:.1f}k tokens/s{}", report.result.step,
                       weights_ > 0 ? losses_ / weights_ : report.result.loss, report.result.learning_rate,
-                      report.target_tokens_per_second / 1000.0, time_left(report.fraction)));
+                      report.tokens_per_second / 1000.0, time_left(report.fraction)));
     losses_ = weights_ = 0;
   }
 }

@@ -12,8 +12,9 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  // tokens (Batch::tokens()) per second; mean since the last logged step or validation
-  double target_tokens_per_second = 0;
+  // tokens (Batch::tokens(), also those without a label) per second; mean since the last logged step or
+  // validation
+  double tokens_per_second = 0;
   double epochs = 0;
   // completed fraction of the run, 0 to 1; with several limits, the largest of their fractions
   double fraction = 0;

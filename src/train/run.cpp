@@ -219,7 +219,7 @@ void Run::report_step(const StepResult& result) {
     interval_tokens_ += result.tokens;
   }
   StepReport report{.result = result,
-                    .target_tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
+                    .tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
                     .epochs = context_.batches->epochs(),
                     .fraction = fraction(),
                     .seconds = seconds()};
@@ -230,7 +230,7 @@ void Run::report_step(const StepResult& result) {
        {"learning_rate", result.learning_rate},
        {"gradient_norm", result.skipped ? Json(nullptr) : Json(result.gradient_norm)},
        {"skipped_steps", context_.trainer->skipped().total},
-       {"tokens_per_s", report.target_tokens_per_second},
+       {"tokens_per_s", report.tokens_per_second},
        {"epochs", report.epochs},
        {"trained_seconds", report.seconds}});
   interval_.restart();
