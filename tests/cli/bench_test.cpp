@@ -64,6 +64,14 @@ TEST(Bench, RecurrentReportsForwardAndBoth) {
   }
 }
 
+TEST(Bench, HelpStatesTheUnitOfMemory) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"bench", "--help"}, folder.path());
+  EXPECT_NE(result.out.find("peak_rss_mb in the output is the peak resident memory of the process in MiB."),
+            std::string::npos)
+      << result.out;
+}
+
 TEST(Bench, EmbedReportsSentencesAndTokens) {
   const TemporaryFolder folder;
   write_file(folder.path(), "lines", "Green.\n\nWater on new day?\nMaria sings.\n");
