@@ -121,7 +121,7 @@ std::vector<AlignedPair> read_pairs(const std::filesystem::path& data,
         .expected(fmt::format("{} lines, one for each line of {}", texts.line_number(), texts.name()));
   if (pairs.empty())
     throw Error(ErrorKind::invalid_input, "the file has no texts", {texts.name(), -1, -1})
-        .expected("lines of TEXT<tab>TARGET");
+        .remedy("Write one pair per line, TEXT<tab>TARGET, or give another file");
   return pairs;
 }
 

@@ -237,8 +237,7 @@ class Resolver {
       ++inputs;
     }
     if (inputs == 0)
-      throw Error(ErrorKind::invalid_input, files ? "the list of files is empty" : "the file has no texts",
-                  {list, -1, -1});
+      throw input_error("the file has no inputs").at({list, -1, -1}).remedy("Write one input per line");
     return sums;
   }
 

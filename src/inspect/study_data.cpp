@@ -155,7 +155,7 @@ void read_lines(const data::DataFiles& data, bool targets,
     }
     if (!any)
       throw Error(ErrorKind::invalid_input, "the file has no texts", {reader.name(), -1, -1})
-          .expected("one text per line");
+          .remedy("Write one text per line, or give another file");
   }
 }
 
@@ -167,7 +167,8 @@ std::vector<MediaRow> media_rows(Network& network, const data::DataFiles& data,
   std::vector<MediaRow> rows = options.media->rows(data);
   if (rows.empty())
     throw Error(ErrorKind::invalid_input, fmt::format("the data has no {}s", input_name(network)),
-                {data.files.at(0), -1, -1});
+                {data.files.at(0), -1, -1})
+        .remedy("Write one file name per row, or give another table");
   const auto most = static_cast<std::size_t>(options.most_examples);
   if (most > 0 && rows.size() > most) rows.resize(most);
   return rows;

@@ -150,6 +150,10 @@ TEST_F(AlignmentStudyTest, BadFilesAreRefusedWithTheirPlace) {
   EXPECT_NE(message("0-0\n\nx\n").find("links:3"), std::string::npos) << message("0-0\n\nx\n");
   testing::write_file(folder_.path(), "pairs.tsv", "the quick fox\n");
   EXPECT_NE(message("0-0\n").find("pairs.tsv:1"), std::string::npos) << message("0-0\n");
+  testing::write_file(folder_.path(), "pairs.tsv", "\n");
+  EXPECT_NE(message("\n").find("pairs.tsv: the file has no texts. Write one pair per line, TEXT<tab>TARGET"),
+            std::string::npos)
+      << message("\n");
 }
 
 }  // namespace

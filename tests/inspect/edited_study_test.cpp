@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "inspect/study_data.h"
 #include "inspect/study_views.h"
 #include "support/changed_model.h"
 #include "support/namespaces.h"
@@ -168,6 +169,18 @@ TEST_F(EditedStudy, AnErrorInATextOfAnInterventionIsPlaced) {
   StudyRequest request = request_of("lens", false);
   request.interventions = {"mean decoder.0.1 texts=" + texts.string()};
   EXPECT_REGARD_ERROR(table(open("gpt"), request), ErrorKind::invalid_input, texts.string() + ":2");
+}
+
+// The errors for empty files name the file and what to write into it.
+TEST_F(EditedStudy, EmptyFilesAreRefusedWithARemedy) {
+  const std::string empty = write_file(folder_.path(), "empty.txt", "\n \n").string();
+  const infer::LoadedModel model = open("gpt");
+  StudyRequest request = request_of("lens", false);
+  request.interventions = {"mean decoder.0.1 texts=" + empty};
+  EXPECT_REGARD_ERROR(table(model, request), ErrorKind::invalid_input,
+                      empty + ": the file has no inputs. Write one input per line");
+  EXPECT_REGARD_ERROR(inspect::read_examples(model, pool_, {.files = {empty}}), ErrorKind::invalid_input,
+                      empty + ": the file has no texts. Write one text per line, or give another file");
 }
 
 // A decoder has no targets: a tab in its data is part of the text.
