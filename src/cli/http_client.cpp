@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;
 constexpr std::size_t kMostKey = 4096;
 constexpr std::size_t kMostError = std::size_t{1} << 20;  // maximum bytes of an error body parsed as JSON
-constexpr int kTries = 60;              // maximum repetitions of a request while the server is busy
+constexpr int kMostRetries = 60;        // maximum repetitions of a request while the server is busy
 constexpr double kPatience = 900;       // maximum seconds to wait for the server to send or accept bytes
 constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
 
@@ -291,7 +291,7 @@ Json HttpClient::post(const std::string& path, const Json& body) {
       return json;
     }
     const std::string message = message_of(response.body);
-    if ((response.status == 429 || response.status == 503) && attempt < kTries) {
+    if ((response.status == 429 || response.status == 503) && attempt < kMostRetries) {
       for (int i = 0; i < response.retry_after * 5; ++i) {
         throw_if_stopped();
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
