@@ -10,10 +10,12 @@
 namespace regard::evaluate {
 namespace {
 
-// Return the texts of a list of answers: strings, or objects with "text" as in SQuAD.
+// Return the answers in a list of strings, or of objects with "text" as in SQuAD. A single string is the only
+// answer; "" means no answer.
 std::vector<std::string> answer_texts(const Json& answers, const std::string& file) {
   std::vector<std::string> texts;
   if (answers.is_object()) return answer_texts(require<Json>(answers, "text", file), file);
+  if (answers == "") return {};
   if (answers.is_string()) return {answers.get<std::string>()};
   if (!answers.is_array())
     throw file_error(file, "'answers' is not a list").found(describe(answers)).expected("a list of texts");

@@ -15,9 +15,9 @@ struct Question {
 };
 
 // Read a SQuAD file (.json: "data", "paragraphs", "qas"), or a table (.jsonl, .tsv, .csv) with the columns
-// question, context, answers. In JSONL, `answers` is a list of texts or an object with "text". In TSV and
-// CSV, it is one text, and an empty text means no answer. Throws bad_file with the file and the position of
-// the error.
+// question, context, answers. In JSONL, `answers` is a list of texts, an object with "text", or one text. In
+// TSV and CSV, it is one text. An empty list, or an empty text outside a list, means no answer. Throws
+// bad_file with the file and the position of the error.
 std::vector<Question> read_questions(const DataOptions& data);
 
 // Predict an answer to every question and compare it with the reference answers; scores are in percent. If

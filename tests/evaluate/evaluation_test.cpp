@@ -321,6 +321,23 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.txt", "x"), {}), ErrorKind::usage, "SQuAD");
 }
 
+TEST(Evaluation, AnEmptyTextIsNoAnswerInEveryFormat) {
+  const testing::TemporaryFolder folder;
+  const std::string jsonl =
+      "{\"question\": \"x\", \"context\": \"y\", \"answers\": \"\"}\n"
+      "{\"question\": \"x\", \"context\": \"y\", \"answers\": {\"text\": []}}\n"
+      "{\"question\": \"x\", \"context\": \"y\", \"answers\": \"y\"}\n";
+  for (const auto& [name, text] :
+       {std::pair<const char*, std::string>{"a.jsonl", jsonl}, {"a.tsv", "x\ty\t\nx\ty\t\nx\ty\ty\n"}}) {
+    const auto questions =
+        read_questions({.files = {testing::write_file(folder.path(), name, text).string()}});
+    ASSERT_EQ(questions.size(), 3u) << name;
+    EXPECT_TRUE(questions[0].answers.empty()) << name;
+    EXPECT_TRUE(questions[1].answers.empty()) << name;
+    EXPECT_EQ(questions[2].answers, std::vector<std::string>{"y"}) << name;
+  }
+}
+
 // All data files must have one format: a line of JSON that is read as a line of a column file would be a word
 // and its label, without an error.
 TEST(Evaluation, FilesOfDifferentFormatsAreRefused) {
