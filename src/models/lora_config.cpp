@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
+#include "base/regular_expression.h"
 #include "regard/error.h"
 
 namespace regard::models {
@@ -15,17 +15,9 @@ Error wrong(const std::string& file, const std::string& what) {
   return file.empty() ? usage_error(what) : file_error(file, what);
 }
 
-std::regex compiled(const std::string& pattern, const std::string& file = "") {
-  try {
-    return std::regex(pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    throw wrong(file, "an adapter's pattern is not a regular expression")
-        .found("\"" + pattern + "\": " + error.what());
-  }
-}
-
-bool matches_whole(const std::string& name, const std::string& pattern) {
-  return std::regex_match(name, compiled(pattern));
+// Return an expression for names that end with a match of `pattern`.
+std::string ending_with(const std::string& pattern) {
+  return "(.*\\.)?(" + pattern + ")";
 }
 
 bool names(const std::vector<std::string>& list, const std::string& module) {
@@ -37,9 +29,10 @@ bool names(const std::vector<std::string>& list, const std::string& module) {
 // Return the value of the first pattern that matches the end of the module's name, or `usual` if none does.
 // PEFT's get_pattern_key selects the same pattern.
 template <class T>
-T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::string& module, T usual) {
+T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::string& module, T usual,
+             const std::string& file) {
   for (const auto& [pattern, value] : patterns)
-    if (matches_whole(module, "(.*\\.)?(" + pattern + ")")) return value;
+    if (RegularExpression(ending_with(pattern), file).matches(module)) return value;
   return usual;
 }
 
@@ -106,8 +99,8 @@ bool LoraConfig::saves(const std::string& module) const {
 
 bool LoraConfig::adapts(const std::string& module, bool is_output) const {
   if (names(exclude, module) || saves(module)) return false;
-  if (!exclude_pattern.empty() && matches_whole(module, exclude_pattern)) return false;
-  if (!target_pattern.empty()) return matches_whole(module, target_pattern);
+  if (!exclude_pattern.empty() && RegularExpression(exclude_pattern, file).matches(module)) return false;
+  if (!target_pattern.empty()) return RegularExpression(target_pattern, file).matches(module);
   if (targets == std::vector<std::string>{kAllLinear}) {
     if (is_output) return false;
   } else if (std::find(targets.begin(), targets.end(), module) != targets.end()) {
@@ -116,30 +109,32 @@ bool LoraConfig::adapts(const std::string& module, bool is_output) const {
     return false;
   }
   if (layers.empty()) return true;
-  std::smatch match;
   const std::vector<std::string> any{"[^.]*"};
   for (const std::string& pattern : layers_pattern.empty() ? any : layers_pattern) {
     // Without layers_pattern, PEFT requires a module name before the layer's index.
     const std::string start = layers_pattern.empty() ? ".*?\\." : "(?:.*?\\.)?";
-    if (!std::regex_search(module, match, compiled("^" + start + "(?:" + pattern + ")\\.(\\d{1,9})\\.")))
-      continue;
-    return std::find(layers.begin(), layers.end(), std::stoll(match[1].str())) != layers.end();
+    const RegularExpression layer(start + "(?:" + pattern + ")\\.[0-9]{1,9}\\.", file);
+    if (const auto length = layer.match_at_start(module)) {
+      const std::string name = module.substr(0, *length - 1);  // ends with the index
+      const std::string index = name.substr(name.rfind('.') + 1);
+      return std::find(layers.begin(), layers.end(), std::stoll(index)) != layers.end();
+    }
   }
   return false;
 }
 
 std::int64_t LoraConfig::rank_of(const std::string& module) const {
-  return by_pattern(rank_pattern, module, rank);
+  return by_pattern(rank_pattern, module, rank, file);
 }
 
 double LoraConfig::scale_of(const std::string& module, std::int64_t of_rank) const {
   const auto r = static_cast<double>(of_rank);
-  return by_pattern(alpha_pattern, module, alpha) / (rslora ? std::sqrt(r) : r);
+  return by_pattern(alpha_pattern, module, alpha, file) / (rslora ? std::sqrt(r) : r);
 }
 
-void LoraConfig::check(const std::string& file) const {
+void LoraConfig::check() const {
   constexpr std::int64_t kHighestRank = 1 << 20;
-  const auto check_rank = [&file](std::int64_t value) {
+  const auto check_rank = [this](std::int64_t value) {
     if (value < 1 || value > kHighestRank)
       throw wrong(file, "the rank of an adapter is out of range")
           .found(std::to_string(value))
@@ -147,11 +142,10 @@ void LoraConfig::check(const std::string& file) const {
   };
   check_rank(rank);
   for (const auto& [pattern, value] : rank_pattern) check_rank(value);
-  for (const auto& [pattern, value] : rank_pattern) compiled("(.*\\.)?(" + pattern + ")", file);
-  for (const auto& [pattern, value] : alpha_pattern) compiled("(.*\\.)?(" + pattern + ")", file);
-  for (const std::string& pattern : layers_pattern) compiled("(?:" + pattern + ")", file);
-  if (!target_pattern.empty()) compiled(target_pattern, file);
-  if (!exclude_pattern.empty()) compiled(exclude_pattern, file);
+  for (const auto& [pattern, value] : rank_pattern) RegularExpression(ending_with(pattern), file);
+  for (const auto& [pattern, value] : alpha_pattern) RegularExpression(ending_with(pattern), file);
+  for (const std::string& pattern : layers_pattern) RegularExpression("(?:" + pattern + ")", file);
+  RegularExpression(target_pattern, file), RegularExpression(exclude_pattern, file);
   if (bias != "none" && bias != "all" && bias != "lora_only")
     throw wrong(file, "an adapter's \"bias\" has an unknown value")
         .found("\"" + bias + "\"")
@@ -168,6 +162,7 @@ LoraConfig LoraConfig::from_json(const Json& json, const std::string& file) {
         .expected("\"LORA\"");
   refuse_other_forms(json, file);
   LoraConfig config;
+  config.file = file;
   config.rank = require<std::int64_t>(json, "r", file);
   config.alpha = require<double>(json, "lora_alpha", file);
   config.rslora = optional_value<bool>(json, "use_rslora", file).value_or(false);
@@ -188,7 +183,7 @@ LoraConfig LoraConfig::from_json(const Json& json, const std::string& file) {
   config.bias = optional_value<std::string>(json, "bias", file).value_or("none");
   config.modules_to_save = list_of<std::string>(json, "modules_to_save", file);
   config.base_model = optional_value<std::string>(json, "base_model_name_or_path", file).value_or("");
-  config.check(file);
+  config.check();
   return config;
 }
 

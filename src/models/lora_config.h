@@ -31,6 +31,7 @@ struct LoraConfig {
   std::string bias = "none";
   std::vector<std::string> modules_to_save;  // modules that are trained and saved completely
   std::string base_model;                    // path of the base model, for information only
+  std::string file;                          // adapter_config.json, for messages; may be empty
 
   // Return true if the module with this full name is adapted. `is_output` is true for the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;
@@ -47,9 +48,10 @@ struct LoraConfig {
   // out] (fan_in_fan_out); `task_type` is a task type of PEFT, or empty.
   Json to_json(bool transposed, const std::string& task_type) const;
 
-  // Throw if a value is out of range or a regular expression is invalid: bad_file if `file` is given, else
-  // usage.
-  void check(const std::string& file = "") const;
+  // Throw if a value is out of range or a regular expression is invalid: bad_file if the file is known, else
+  // usage. A regular expression whose matching takes too long is refused with the same kinds by adapts(),
+  // rank_of() and scale_of().
+  void check() const;
 };
 
 }  // namespace regard::models

@@ -6,9 +6,9 @@
 #include <array>
 #include <vector>
 
+#include "base/pcre2_pointers.h"
 #include "base/utf8.h"
 #include "text/pattern.h"
-#include "text/pcre2_pointers.h"
 #include "text/unicode.h"
 
 namespace regard::text {

@@ -1,19 +1,11 @@
 // Regular expressions of tokenizer files. They are translated from Oniguruma's dialect, compiled by PCRE2
 // with JIT, and matched under limits.
-#include <array>
-
+#include "base/pcre2_pointers.h"
 #include "text/oniguruma.h"
 #include "text/pattern.h"
-#include "text/pcre2_pointers.h"
 
 namespace regard::text {
 namespace {
-
-std::string message_of(int error) {
-  std::array<PCRE2_UCHAR, 256> text{};
-  pcre2_get_error_message(error, text.data(), text.size());
-  return reinterpret_cast<const char*>(text.data());
-}
 
 class Pcre2Pattern final : public Pattern {
  public:
@@ -27,7 +19,7 @@ class Pcre2Pattern final : public Pattern {
                               &place, nullptr));
     if (!code_) {
       Error wrong =
-          file_error(file, "the pattern cannot be compiled: " + message_of(error)).found(expression);
+          file_error(file, "the pattern cannot be compiled: " + pcre2_error_text(error)).found(expression);
       // `place` is an offset in the translated expression, in bytes.
       if (translated == expression) wrong.remedy("Correct the pattern near byte " + std::to_string(place));
       throw wrong;
@@ -51,7 +43,8 @@ class Pcre2Pattern final : public Pattern {
                                     PCRE2_NO_UTF_CHECK, data.get(), context.get());
       if (found == PCRE2_ERROR_NOMATCH) break;
       if (found < 0)
-        throw file_error(file_, "cannot match the pattern \"" + expression_ + "\": " + message_of(found));
+        throw file_error(file_,
+                         "cannot match the pattern \"" + expression_ + "\": " + pcre2_error_text(found));
       const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(data.get());
       const std::size_t begin = ends[0], end = ends[1];
       from = end;

@@ -336,6 +336,32 @@ TEST(LoraTargets, ExcludedModulesMayBeARegularExpression) {
   EXPECT_TRUE(LoraConfig::from_json(json, "adapter_config.json").adapts("transformer.h.0.attn.c_attn"));
 }
 
+// Python's re accepts these patterns, and a group in a pattern must not replace the index of the layer.
+TEST(LoraTargets, PatternsHavePythonsSyntax) {
+  LoraConfig config;
+  config.target_pattern = "(?P<start>.*)\\.(?<!self_)attn\\.(?:q|v)_proj";
+  EXPECT_TRUE(config.adapts("model.layers.0.attn.q_proj"));
+  EXPECT_FALSE(config.adapts("model.layers.0.attn.q_proj.bias"));
+  config.target_pattern.clear();
+  config.targets = {"q_proj"}, config.layers = {1}, config.layers_pattern = {"(h|layers)"};
+  EXPECT_TRUE(config.adapts("model.layers.1.attn.q_proj"));
+  EXPECT_FALSE(config.adapts("model.layers.0.attn.q_proj"));
+  EXPECT_FALSE(config.adapts("model.blocks.1.attn.q_proj"));
+}
+
+// With backtracking, this pattern takes exponential time. It must be refused instead.
+TEST(LoraTargets, PatternsThatTakeTooLongAreRefused) {
+  Json json = read_json(testing::golden("lora/gpt2/adapter/adapter_config.json").string());
+  json["target_modules"] = "(([a-zA-Z.0-9])+)+[!?]";
+  EXPECT_REGARD_ERROR(LoraConfig::from_json(json, "adapter_config.json")
+                          .adapts("transformer.encoder.block.3.layer.1.DenseReluDense"),
+                      ErrorKind::bad_file, "adapter_config.json: the regular expression cannot be matched");
+  LoraConfig config;
+  config.rank_pattern = {{"(([a-z._0-9])+)+[!?]", 3}};
+  EXPECT_REGARD_ERROR(config.rank_of("transformer.encoder.block.3.layer.1.dense_relu_dense"),
+                      ErrorKind::usage, "the regular expression cannot be matched");
+}
+
 TEST(LoraTargets, UnknownTargetsNameOneThatExists) {
   const auto model = load_model(formats::ModelFolder::open(testing::golden("lora/gpt2")));
   LoraConfig config;

@@ -1,12 +1,15 @@
-// Owning pointers to the objects of PCRE2 for UTF-8.
+// Owning pointers to the objects of PCRE2 for UTF-8, and the texts of its errors.
 #pragma once
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
 #include <memory>
+#include <string>
 
-namespace regard::text {
+#include "base/namespaces.h"
+
+namespace regard::base {
 
 struct FreePcre2 {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -18,4 +21,7 @@ using CodePointer = std::unique_ptr<pcre2_code, FreePcre2>;
 using MatchDataPointer = std::unique_ptr<pcre2_match_data, FreePcre2>;
 using MatchContextPointer = std::unique_ptr<pcre2_match_context, FreePcre2>;
 
-}  // namespace regard::text
+// Return the text of an error that PCRE2 returned.
+std::string pcre2_error_text(int error);
+
+}  // namespace regard::base
