@@ -1,8 +1,8 @@
 #include "train/lora_keys.h"
 
 #include <cmath>
-#include <cstdlib>
 
+#include "base/parse_number.h"
 #include "regard/error.h"
 
 namespace regard::train {
@@ -11,14 +11,12 @@ namespace {
 // Split "PATTERN=NUMBER" at the last '='.
 std::pair<std::string, double> split(const std::string& entry, const char* key) {
   const std::size_t at = entry.rfind('=');
-  char* end = nullptr;
-  const std::string number = at == entry.npos ? "" : entry.substr(at + 1);
-  const double value = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !std::isfinite(value) || value <= 0.0)
+  const auto value = parse_number<double>(at == entry.npos ? "" : entry.substr(at + 1));
+  if (!value || !std::isfinite(*value) || *value <= 0.0)
     throw usage_error(std::string("'lora.") + key + "' has an entry that is not PATTERN=NUMBER")
         .found("\"" + entry + "\"")
         .expected("a pattern and a number above 0, such as \"q_proj=4\"");
-  return {entry.substr(0, at), value};
+  return {entry.substr(0, at), *value};
 }
 
 std::int64_t whole(double value, const char* key) {

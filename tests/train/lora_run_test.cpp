@@ -108,6 +108,7 @@ TEST_F(LoraRun, ATunedModelCanBeTunedAgain) {
 TEST_F(LoraRun, WrongSettingsAreRefused) {
   for (const auto& [setting, part] : {std::pair{"lora.targets=[\"nothing\"]", "targets"},
                                       {"lora.rank_pattern=[\"query\"]", "PATTERN=NUMBER"},
+                                      {"lora.rank_pattern=[\"query=0x4\"]", "PATTERN=NUMBER"},
                                       {"lora.alpha_pattern=[\"(=2\"]", "regular expression"},
                                       {"lora.layers=[0.5]", "not a whole number"},
                                       {"lora.bias=some", "lora_only"},
