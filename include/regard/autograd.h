@@ -75,7 +75,8 @@ class REGARD_API Learner {
   const Tensor& gradient(Value node) const;
 
   // Set the gradients of the parameters to zero, then back-propagate from a scalar loss. May be called once
-  // after each begin(); a second call throws usage.
+  // after each begin(); a second call throws usage. If it throws, for example because memory is short, the
+  // gradients of the parameters are zero, and step() throws until the next begin().
   void backward(Value loss);
   // Take one AdamW step (β 0.9 and 0.999, ε 1e-8, no weight decay) on every parameter, and return the loss.
   // Calls backward() first, unless the last backward() since begin() was called with this loss. Throws

@@ -55,6 +55,7 @@ struct REGARD_HIDDEN Learner::State {
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;
   Value walked = nullptr;  // loss passed to backward() since begin(); null if backward() was not called
+  bool complete = false;   // true if this call of backward() returned without an error
   int steps = 0;
 
   std::span<const std::int32_t> keep(std::span<const std::int32_t> values) {
@@ -71,15 +72,25 @@ struct REGARD_HIDDEN Learner::State {
   }
   void backward(Value loss) {
     if (walked != nullptr)
-      throw usage_error("backward() was called twice since begin()")
+      throw usage_error(complete ? "backward() was called twice since begin()"
+                                 : "backward() has failed since begin()")
           .remedy("Call begin() and compute the loss again");
     if (checked(loss).value.elements() != 1)
       throw usage_error("the loss of backward() is not a scalar")
           .found(loss->value.shape().text())
           .expected("a tensor of one element");
+    clear_gradients();
+    walked = loss, complete = false;
+    try {
+      tape.backward(loss);
+    } catch (...) {
+      clear_gradients();
+      throw;
+    }
+    complete = true;
+  }
+  void clear_gradients() {
     for (Trained& one : trained) one.parameter.clear_gradient();
-    walked = loss;
-    tape.backward(loss);
   }
 };
 
@@ -217,7 +228,7 @@ float Learner::step(Value loss, float learning_rate) {
   api::require_number("step", "the learning rate", static_cast<double>(learning_rate), 0.0);
   State& state = this->state();
   const std::lock_guard lock(state.calls);
-  if (state.walked == nullptr || state.walked != loss) state.backward(loss);
+  if (state.walked != loss || !state.complete) state.backward(loss);
   const float value = loss->value.f32()[0];
   if (!std::isfinite(value))
     throw Error(ErrorKind::numeric, "the loss is not finite")

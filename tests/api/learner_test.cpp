@@ -2,8 +2,11 @@
 #include "regard/autograd.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -117,6 +120,42 @@ TEST(Learner, StepAfterBackwardUsesItsGradients) {
   learner.backward(loss);
   EXPECT_REGARD_ERROR(learner.backward(loss), ErrorKind::usage, "begin()");
   EXPECT_REGARD_ERROR(learner.step(other, 0.1f), ErrorKind::usage, "begin()");
+}
+
+// Return the bytes of address space that the process uses.
+std::size_t address_space_in_use() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// If backward() fails halfway, some parameters have a gradient and others not. No step may use them.
+TEST(Learner, AFailedBackwardLeavesNoGradients) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve address space";
+#endif
+  Learner learner;
+  const Tensor initial = random_normal({1, 64}, 2, "last");
+  const Value first = learner.parameter("first", random_normal({64, 64}, 1, "first"));
+  const Value last = learner.parameter("last", initial);
+  const auto loss_of = [&](int layers) {
+    Value x = learner.linear(learner.constant(random_normal({65536, 64}, 1, "x")), first);
+    for (int i = 0; i < layers; ++i) x = learner.relu(x);
+    return learner.squared_error(learner.linear(x, last), Tensor::zeros({65536, 1}));
+  };
+  Value loss = loss_of(8);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = address_space_in_use() + (std::size_t{1} << 20);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &few), 0);
+  EXPECT_ANY_THROW(learner.backward(loss));
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_TRUE(equal_bits(learner.gradient(last), Tensor::zeros({1, 64})));
+  EXPECT_REGARD_ERROR(learner.step(loss, 0.1f), ErrorKind::usage, "has failed since begin()");
+  EXPECT_TRUE(equal_bits(learner.value(last), initial));
+  learner.begin();
+  EXPECT_NO_THROW(learner.step(loss_of(1), 0.1f));
 }
 
 TEST(Learner, RefusesALearningRateThatIsNone) {
