@@ -45,8 +45,8 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
 
 class ClassifyVerb : public TaskVerb<ClassifyRequest> {
  public:
-  ClassifyVerb(const ClassifyRequest& request, Globals& globals, InputKind reads)
-      : TaskVerb(request, globals, reads), classifier_(placed({request.task.model}, [&] {
+  ClassifyVerb(const ClassifyRequest& request, Globals& globals, InputKind reads, formats::ModelFolder folder)
+      : TaskVerb(request, globals, reads, std::move(folder)), classifier_(placed({request.task.model}, [&] {
           return tasks::Classifier(model_.loaded(), globals.pool(), options_of(request, model_));
         })) {}
 
@@ -55,14 +55,12 @@ class ClassifyVerb : public TaskVerb<ClassifyRequest> {
   }
 
   void read_images() {
-    const auto folder = formats::ModelFolder::open(request_.task.model).path;
-    images_.emplace(folder, model_.loaded().model->input_spec());
+    images_.emplace(model_.folder().path, model_.loaded().model->input_spec());
     run_files(data::looks_like_image, [this](const std::string& file) { classify_file(file); });
   }
 
   void read_sounds() {
-    const auto folder = formats::ModelFolder::open(request_.task.model).path;
-    sounds_.emplace(folder, model_.loaded().model->input_spec(), globals_.pool());
+    sounds_.emplace(model_.folder().path, model_.loaded().model->input_spec(), globals_.pool());
     run_files(data::looks_like_sound, [this](const std::string& file) { classify_sound(file); });
   }
 
@@ -219,7 +217,8 @@ class ServerClassify {
 
 void classify(const ClassifyRequest& request, Globals& globals) {
   if (request.server.given()) return ServerClassify(request, globals).run();
-  const auto shape = make_model(formats::ModelFolder::open(request.task.model).config);
+  formats::ModelFolder folder = formats::ModelFolder::open(request.task.model);
+  const auto shape = make_model(folder.config);
   if (dual_encoder_of(*shape) != nullptr) return classify_by_words(request, globals);
   if (!request.pattern.empty())
     throw usage_error("--pattern needs a model that compares texts and images (CLIP, SigLIP)")
@@ -234,7 +233,7 @@ void classify(const ClassifyRequest& request, Globals& globals) {
     throw usage_error("a text model reads one input file")
         .found(counted(request.files.size() + 1, "file"))
         .remedy("Run the command once for each file");
-  ClassifyVerb verb(request, globals, reads);
+  ClassifyVerb verb(request, globals, reads, std::move(folder));
   if (images)
     verb.read_images();
   else if (sounds)

@@ -155,8 +155,7 @@ evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::
 }
 
 evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::Subject& subject,
-                               const std::string& task, const std::string& path, std::uint64_t seed) {
-  const std::filesystem::path folder = formats::ModelFolder::open(path).path;
+                               const std::string& task, const fs::path& folder, std::uint64_t seed) {
   if (task == "translation")
     return evaluate::translation(subject, options.data, {options.lowercase, bleu_tokenizer(options)});
   if (chats(options))
@@ -180,8 +179,7 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   return evaluate::question_answering(subject, options.data, {.window = options.context});
 }
 
-bool reads_sound(const std::string& path) {
-  const formats::ModelFolder folder = formats::ModelFolder::open(path);
+bool reads_sound(const formats::ModelFolder& folder) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
@@ -199,22 +197,22 @@ evaluate::Evaluation evaluate_changed(const EvaluateOptions& options, const infe
 }
 
 // Evaluate a sound model, as a classifier or as a speech recogniser, depending on its head.
-evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
+evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const formats::ModelFolder& folder,
                                      Globals& globals) {
   infer::LoadedModel model = infer::LoadedModel::open(
-      path, {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
+      folder,
+      {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
   print_warning(model.warning);
   const bool classifies = model.model->output() == Output::sequence_classes;
   const std::string task = classifies ? "audio-classification" : "speech-recognition";
-  if (!options.task.empty() && options.task != task) throw wrong_task(options.task, path, task);
+  if (!options.task.empty() && options.task != task) throw wrong_task(options.task, folder.given, task);
   check_options(options, task);
   model.options.beam = options.beam.value_or(1);
   model.model->prepare_for_inference(globals.pool());
-  const fs::path folder = formats::ModelFolder::open(path).path;
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
     const evaluate::Subject subject{model, globals.pool(), probe};
-    return classifies ? evaluate::audio_classification(subject, folder, options.data)
-                      : evaluate::speech_recognition(subject, folder, options.data);
+    return classifies ? evaluate::audio_classification(subject, folder.path, options.data)
+                      : evaluate::speech_recognition(subject, folder.path, options.data);
   });
 }
 
@@ -232,9 +230,10 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     });
   };
   if (options.task == "embedding") return embedding();
-  if (reads_sound(path)) return evaluate_sounds(options, path, globals);
+  const formats::ModelFolder folder = formats::ModelFolder::open(path);
+  if (reads_sound(folder)) return evaluate_sounds(options, folder, globals);
   infer::LoadedModel model = infer::LoadedModel::open(
-      path, {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
+      folder, {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
   print_warning(model.warning);
   const std::string task = options.task.empty() ? task_of(model, path) : options.task;
   if (task == "embedding") return embedding();
@@ -245,7 +244,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   model.options = search.over(model.options, globals.seed);
   model.model->prepare_for_inference(globals.pool());
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
-    return evaluated(options, {model, globals.pool(), probe}, task, path, globals.seed);
+    return evaluated(options, {model, globals.pool(), probe}, task, folder.path, globals.seed);
   });
 }
 

@@ -33,11 +33,13 @@ void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows)
   add_probe_options(verb, request.probes);
 }
 
-TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind reads)
+TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind reads,
+                     std::optional<formats::ModelFolder> folder)
     : request_(request),
       globals_(globals),
+      folder_(folder ? std::move(*folder) : formats::ModelFolder::open(request.model)),
       loaded_(infer::LoadedModel::open(
-          request.model, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
+          folder_, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
   print_warning(loaded_.warning);
   probes_.emplace(request.probes, loaded_, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

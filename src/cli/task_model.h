@@ -8,6 +8,7 @@
 
 #include "cli/probe_options.h"
 #include "cli/task_lines.h"
+#include "formats/model_folder.h"
 #include "infer/loaded_model.h"
 #include "tasks/reader.h"
 
@@ -29,8 +30,11 @@ void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows 
 // A model prepared for inference, with the options --ablate, --intervene and --attend applied.
 class TaskModel {
  public:
-  TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens);
+  // Open the folder of the model, or use `folder`, if it is open already.
+  TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens,
+            std::optional<formats::ModelFolder> folder = {});
 
+  const formats::ModelFolder& folder() const { return folder_; }
   const infer::LoadedModel& loaded() const { return loaded_; }
   ModelProbes& probes() { return *probes_; }
   tasks::Options reading() const;
@@ -41,6 +45,7 @@ class TaskModel {
  private:
   const TaskRequest& request_;
   Globals& globals_;
+  formats::ModelFolder folder_;
   infer::LoadedModel loaded_;
   std::optional<ModelProbes> probes_;
 };
@@ -57,8 +62,9 @@ class TaskVerb {
   using Request = RequestOfVerb;
 
  protected:
-  TaskVerb(const Request& request, Globals& globals, InputKind reads = InputKind::tokens)
-      : request_(request), globals_(globals), model_(request.task, globals, reads) {}
+  TaskVerb(const Request& request, Globals& globals, InputKind reads = InputKind::tokens,
+           std::optional<formats::ModelFolder> folder = {})
+      : request_(request), globals_(globals), model_(request.task, globals, reads, std::move(folder)) {}
 
   // Process lines in batches: take(line) reads a line and returns its number of tokens, run() runs the lines
   // read since its last call.

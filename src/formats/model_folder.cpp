@@ -39,7 +39,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
     throw Error(ErrorKind::io, "the path is a file, not a model folder", {path.string(), -1, -1})
         .expected("a folder with config.json and model.safetensors, or a run folder");
   ModelFolder model;
-  model.path = path;
+  model.given = model.path = path;
   if (RunFolder::is_run_folder(path)) {
     const auto best = RunFolder::open(path).best();
     if (!best)

@@ -25,6 +25,7 @@ struct ModelFolder {
   std::filesystem::path language_weights;
   std::string warning;  // message if the best checkpoint is damaged and another one is used; otherwise empty
   std::shared_ptr<FolderLock> lock;  // while this lock exists, the checkpoint is not removed
+  std::filesystem::path given;       // the path given to open(), such as a run folder
 
   // Read the JSON files. `adapter` is set if the folder also contains adapter_config.json. No tensor is read.
   // Throws io if the path does not exist or is a file, bad_file if the folder is not a model or its content

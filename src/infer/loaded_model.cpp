@@ -106,9 +106,12 @@ bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettin
 }  // namespace
 
 LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSettings& settings) {
-  formats::ModelFolder folder = formats::ModelFolder::open(path);
+  return open(formats::ModelFolder::open(path), settings);
+}
+
+LoadedModel LoadedModel::open(formats::ModelFolder folder, const FolderSettings& settings) {
   LoadedModel loaded;
-  loaded.folder = path;
+  loaded.folder = folder.given;
   loaded.warning = folder.warning;
   if (!settings.adapter.empty()) folder.adapter = settings.adapter;
   if (!settings.language.empty()) folder.select_language(settings.language);

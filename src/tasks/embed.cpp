@@ -88,8 +88,10 @@ std::vector<float> dense(ThreadPool& pool, const DenseModule& module, std::span<
 EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const EmbedOptions& options,
                                       WeightMode mode) {
   EmbeddingFolder folder;
+  std::optional<formats::ModelFolder> run;
   if (formats::RunFolder::is_run_folder(path)) {
-    folder.modules = SentenceModules::open(formats::ModelFolder::open(path).path);
+    run = formats::ModelFolder::open(path);
+    folder.modules = SentenceModules::open(run->path);
     folder.modules.model = path;
   } else {
     folder.modules = SentenceModules::open(path);
@@ -102,7 +104,8 @@ EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const E
     if (*options.normalise) steps.push_back(nullptr);
   }
   folder.loaded =
-      infer::LoadedModel::open(folder.modules.model, {.weight_mode = mode, .adapter = options.adapter});
+      infer::LoadedModel::open(run ? std::move(*run) : formats::ModelFolder::open(folder.modules.model),
+                               {.weight_mode = mode, .adapter = options.adapter});
   return folder;
 }
 

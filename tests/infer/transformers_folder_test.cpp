@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "formats/checkpoint.h"
 #include "infer/folder_options.h"
 #include "infer/loaded_model.h"
 #include "inspect/generate_tensors.h"
@@ -275,6 +276,29 @@ TEST(NoClass, IsRefusedBeforeAnythingIsWritten) {
       infer::save_for_transformers(formats::ModelFolder::open(place / "run"), place / "converted"),
       ErrorKind::usage, "'model.positions'");
   EXPECT_FALSE(fs::exists(place / "converted"));
+}
+
+// The files of a run's checkpoint are compared with the manifest once, when the folder is opened. While the
+// run continues, the model is loaded from the checkpoint whose config was read.
+TEST(OpenFolder, LoadsTheModelOfTheSameCheckpoint) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "small", "gpt");
+  write_text_model(folder / "large", "gpt", 96);
+  const auto run = formats::RunFolder::create(folder / "run", "");
+  const auto add = [&](std::int64_t step, const char* model) {
+    formats::CheckpointWriter writer(run, step);
+    for (const std::string& name : names_in(folder / model))
+      writer.add_text(name, read_file(folder / model / name));
+    writer.commit({.best = true});
+  };
+  add(1, "small");
+  const formats::ModelFolder opened = formats::ModelFolder::open(run.path());
+  fs::remove(opened.path / "manifest.json");
+  add(2, "large");
+  const auto loaded = infer::LoadedModel::open(opened, {.weight_mode = WeightMode::stored});
+  EXPECT_EQ(loaded.folder, run.path());
+  EXPECT_NE(loaded.model->max_positions(), 96);
+  EXPECT_EQ(infer::LoadedModel::open(run.path()).model->max_positions(), 96);
 }
 
 }  // namespace
