@@ -68,8 +68,8 @@ class MergeTable {
 
 class Bpe final : public VocabularyModel {
  public:
-  // Throws bad_file with `file` if a merge refers to a token outside the vocabulary. tokenize() throws
-  // bad_file if it needs an unknown token that is not in the vocabulary.
+  // Throws bad_file with `file` if a merge refers to a token outside the vocabulary. As in Hugging Face's
+  // library, the unknown token may be missing from the vocabulary; tokenize() throws bad_file if it needs it.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
   // Return true if the vocabulary contains the letter of each of the 256 bytes (byte_letters.h), and if no

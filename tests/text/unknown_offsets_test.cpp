@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "support/throws.h"
 #include "text/tokenizer.h"
 
 namespace regard::text {
@@ -41,6 +42,16 @@ TEST(UnknownOffsets, AFusedTokenCoversAllItsCharacters) {
   EXPECT_EQ(
       single.bytes,
       (Places{{0, 2}, {2, 3}, {3, 5}, {5, 8}, {8, 9}, {9, 10}, {10, 11}, {11, 12}, {12, 13}, {13, 14}}));
+}
+
+// As in Hugging Face's library, the file is accepted, and only a text that needs the token is refused.
+TEST(UnknownOffsets, ATokenOutsideTheVocabularyIsAnErrorWhenItIsNeeded) {
+  const Json model{
+      {"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"unk_token", "<unk>"}, {"merges", Json::array()}};
+  const auto tokenizer = Tokenizer::from_json({{"version", "1.0"}, {"model", model}}, "test");
+  EXPECT_EQ(tokenizer->encode("ab", {}).ids, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_REGARD_ERROR(tokenizer->encode("abc", {}), ErrorKind::bad_file,
+                      "the tokenizer's unknown token is not in its vocabulary (found <unk>)");
 }
 
 }  // namespace
