@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -21,7 +22,29 @@ CLI::Validator bound(const std::string& name, const std::string& rule,
           name};
 }
 
+CLI::Validator decimal(bool integer) {
+  return {[integer](std::string& text) {
+            const std::size_t zero = std::min(text.find_first_not_of(" \t+-"), text.size());
+            const std::string digits = text.substr(zero, 2);
+            const bool other =
+                digits == "0x" || digits == "0X" ||
+                (integer && digits.size() == 2 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9');
+            return other ? "'" + text + "' is not a decimal number without leading zeros" : std::string();
+          },
+          ""};
+}
+
 }  // namespace
+
+void require_decimal(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool integer = type.starts_with("INT") || type.starts_with("UINT");
+    // transform() puts the check before the others, which read the number as CLI11 does
+    if (integer || type.starts_with("FLOAT")) option->transform(decimal(integer));
+  }
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) require_decimal(*verb);
+}
 
 CLI::Validator finite() {
   return bound("NUMBER", "a finite number", [](double) { return true; });

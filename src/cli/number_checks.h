@@ -12,4 +12,8 @@ CLI::Validator positive();  // accepts numbers above 0
 CLI::Validator not_negative();
 CLI::Validator between(double low, double high);  // accepts numbers from `low` to `high`, but not NaN
 
+// Let all options for numbers of `app` and its subcommands refuse hexadecimal numbers, and those for integers
+// also numbers that begin with 0, such as 010, because CLI11 reads them as octal.
+void require_decimal(CLI::App& app);
+
 }  // namespace regard::cli

@@ -1,5 +1,7 @@
 #include "cli/verbs.h"
 
+#include "cli/number_checks.h"
+
 namespace regard::cli {
 
 // Each command is declared here and defined in the file of the same name.
@@ -59,6 +61,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_tokenizer(app, globals);
   add_vectors(app, globals);
   add_info(app, globals);
+  require_decimal(app);
 }
 
 }  // namespace regard::cli

@@ -263,6 +263,13 @@ const std::vector<Case> kCases = {
     {"EmptyTopic", {"help", ""}, 2, {"COMMAND", "empty"}},
     {"TokenizerTrainFolder", {"tokenizer", "train", "missing.txt", "-o", "nowhere/t.json"}, 4, {"nowhere"}},
     {"VectorsTrainLink", {"vectors", "train", "missing.txt", "-o", "dangling"}, 4, {"nowhere"}},
+    {"OctalNumber", {"bench", "gemm", "--m", "010"}, 2, {"--m", "'010' is not a decimal number"}},
+    {"HexadecimalNumber", {"explain", "Bank", "--head-dim", "0x4"}, 2, {"--head-dim", "'0x4' is not"}},
+    {"HexadecimalRate",
+     {"vectors", "train", "a.en", "-o", "v", "--rate", "0x1p-3"},
+     2,
+     {"--rate", "'0x1p-3' is not a decimal number"}},
+    {"OctalThreads", {"info", "gpt", "-t", "02"}, 2, {"'02' is not a decimal number"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
 };
 
