@@ -12,7 +12,7 @@
 namespace regard::train {
 namespace {
 
-const fs::path kCases = golden("wrong-runs");
+const fs::path kCases = testing::golden("wrong-runs");
 
 std::string bytes_of(const Json& content) {
   if (content.is_string()) return content.get<std::string>();
