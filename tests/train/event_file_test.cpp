@@ -112,5 +112,14 @@ TEST(EventFile, TwoFilesOfOneSecondHaveDifferentNamesInOrder) {
   EXPECT_LT(names[0], names[1]);
 }
 
+// TensorBoard reads the files of a folder in the order of their names, even if the clock was set back.
+TEST(EventFile, ANewFileFollowsFilesOfLaterTimes) {
+  const regard::testing::TemporaryFolder folder;
+  for (const char* name : {"events.out.tfevents.4000000000.0000.regard", "events.out.tfevents.1.0000.x", "b"})
+    regard::testing::write_file(folder.path(), name, "");
+  const EventFile file(folder.path(), 1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "events.out.tfevents.4000000000.0001.regard"));
+}
+
 }  // namespace
 }  // namespace regard::train
