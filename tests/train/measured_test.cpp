@@ -127,6 +127,27 @@ TEST_F(MeasuredPictures, CaptionsHaveTheMetricsOfTheRunFile) {
       EXPECT_EQ(with_pictures("captioning", model, list, {"data.max_length=6", samples}), found);
 }
 
+// Equal rows of pixels are reported if they are in both splits. The key of other images is their path, which
+// may name different images in different folders.
+TEST_F(MeasuredPictures, RowsOfPixelsInBothSplitsAreReported) {
+  write("train.csv", "0,0,9,9,red\n9,0,9,0,blue\n0,0,0,9,red\n");
+  write("valid.csv", "0,9,9,9,red\n9,0,9,0,blue\n");
+  const std::string model = std::string(kTinyPictures) +
+                            "family = \"vit\"\nlayers = 1\n[training]\nmax_steps = 1\nbatch_size = 2\n";
+  const auto duplicates = [&](const std::string& data, const std::vector<std::string>& overrides) {
+    open("image-classification", data, model, overrides);
+    std::string found;
+    for (const std::string& note : context_->task->notes())
+      if (note.starts_with("duplicates: ")) found += note.substr(0, note.find(" ("));
+    return found;
+  };
+  EXPECT_EQ(duplicates("train = [\"train.csv\"]\nvalid = [\"valid.csv\"]", {"images.highest=9"}),
+            "duplicates: 1 of 2 validation records are also in the training data");
+  write("valid.csv", "0,9,9,9,red\n9,0,9,0,red\n");
+  EXPECT_EQ(duplicates("train = [\"train.csv\"]\nvalid = [\"valid.csv\"]", {"images.highest=9"}), "");
+  EXPECT_EQ(duplicates("train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]", {}), "");
+}
+
 // The samples show all texts, so that the metrics can be computed from them.
 TEST_F(Measured, SeveralLabelsAreMeasuredByRowAndByLabel) {
   std::string rows;

@@ -131,6 +131,21 @@ TEST_F(RefusedRuns, AModelMustFitTheTask) {
     refused(task, pictures, {}, expected, ErrorKind::usage, from("hf-tiny/bert-mlm"));
 }
 
+TEST_F(RefusedRuns, TwoVocabulariesNeedTwoEmbeddings) {
+  const std::string data = rows("[1, 2]");
+  const auto model = [](const std::string& family) {
+    return "\n[tokenizer]\ntype = \"char\"\n[training]\nmax_steps = 1\n[model]\nfamily = \"" + family +
+           "\"\nencoder_layers = 1\ndecoder_layers = 1\nhidden_size = 8\nheads = 2\nfeed_forward_size = 8\n";
+  };
+  open("translation", data, model("t5"));
+  refused("translation", data, {"tokenizer.joint=false"},
+          "'model.family' \"t5\" requires one vocabulary for source and target", ErrorKind::usage,
+          model("t5"));
+  refused("translation", data, {"tokenizer.joint=false"}, "cannot be \"all\" with two vocabularies",
+          ErrorKind::usage, model("transformer"));
+  open("translation", data, model("transformer"), {"tokenizer.joint=false", "model.tie_embeddings=decoder"});
+}
+
 TEST(RefusedState, ADataChecksumHasSixteenDigits) {
   RunState state;
   state.data = 0x0123456789abcdef;
