@@ -84,7 +84,6 @@ TEST(SequenceKeys, AreWrittenToTheConfiguration) {
                                                          {"hidden_size", 6},
                                                          {"embedding_size", 6},
                                                          {"layers", 4},
-
                                                          {"dropout", 0.25},
                                                          {"encoder_layers", 3},
                                                          {"bidirectional", false},
