@@ -186,6 +186,31 @@ TEST_F(Measured, SeveralLabelsAreMeasuredByRowAndByLabel) {
   EXPECT_TRUE(report.confusion.labels.empty());
 }
 
+// A note names the rows that are in both splits; without such rows, there is no note.
+TEST_F(Measured, TextsInBothSplitsAreReported) {
+  const std::string labels = std::string(kEncoder) + "[labels]\nnames = [\"X\", \"Y\"]\n";
+  constexpr const char* kStream =
+      "\n[training]\nmax_steps = 1\ncontext = 2\n[model]\nlayers = 1\nhidden_size = 8\nheads = 2\n"
+      "[tokenizer]\ntype = \"char\"\n";
+  const std::string data = "train = [\"train.tsv\"]\nvalid = [\"valid.tsv\"]\ncolumns = ";
+  write("train.tsv", "one\tX\ntwo\tX\n");
+  for (const auto& [task, columns, more] :
+       {std::tuple<std::string, std::string, std::string>("classification", "[1, 2]", labels),
+        {"token-classification", "[1, 2]", labels},
+        {"embedding", "[1, 2]", kEncoder},
+        {"language-model", "[1]", kStream}})
+    for (const bool both : {false, true}) {
+      write("valid.tsv", "six\tY\n" + std::string(both ? "two\tX\n" : "five\tX\n"));
+      open(task, data + columns, more);
+      std::string found;
+      for (const std::string& note : context_->task->notes()) {
+        EXPECT_NE(note, "") << task;
+        if (note.starts_with("duplicates: ")) found += note.substr(0, note.find(" also"));
+      }
+      EXPECT_EQ(found, both ? "duplicates: 1 of 2 validation records are" : "") << task;
+    }
+}
+
 TEST_F(Measured, ALabelOfOneWordPerRowMayContainSpaces) {
   write("rows.tsv", "one two\tvery high\none\tlow\n");
   open("classification", "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]", kEncoder);

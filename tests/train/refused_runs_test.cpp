@@ -96,7 +96,7 @@ TEST_F(RefusedRuns, DataMustHaveAPlace) {
   refused("masked-language-model", "train = [\"${NAME/text.txt\"]", {},
           "'${' without '}' in the path '${NAME/", ErrorKind::bad_file);
   const std::vector<std::string> tokenizer{
-      "tokenizer.file=" + regard::testing::golden("hf-tiny/bert-mlm/tokenizer.json").string()};
+      "tokenizer.file=" + regard::testing::golden("hf-more/bert-nli/tokenizer.json").string()};
   constexpr const char* kModel =
       "\n[model]\nfamily = \"bert\"\nlayers = 1\nhidden_size = 8\nheads = 2\nfeed_forward_size = 8\n"
       "[training]\nmax_steps = 1\n";
@@ -104,6 +104,7 @@ TEST_F(RefusedRuns, DataMustHaveAPlace) {
           "standard input ('-') occurs more than once", ErrorKind::usage, kModel);
   refused("masked-language-model", "train = [\"-\"]\nvalid_fraction = 0.5", tokenizer,
           "running text from standard input requires 'data.valid'", ErrorKind::usage, kModel);
+  check_run(read("masked-language-model", "train = [\"-\"]\nvalid = [\"text.txt\"]", kModel, tokenizer));
   refused("masked-language-model", kLines, {"data.max_length=2"},
           "'data.max_length' is too small for the special tokens and text (expected more than 2, found 2)");
 }
