@@ -4,6 +4,7 @@
 #include <map>
 #include <regex>
 
+#include "base/peak_memory.h"
 #include "task_case.h"
 #include "train/run.h"
 
@@ -101,6 +102,24 @@ TEST_F(DryRun, CountsTheMemoryOfTheOptimiser) {
     const double expected = parameters * 4 * (1 + copies + 2) / (1024.0 * 1024.0);
     EXPECT_NEAR(std::stod(line(shown, "memory: ").substr(8)), expected, 0.06) << accumulate;
   }
+}
+
+// The longest batch is not among the timed steps, so its memory is estimated from its number of tokens.
+TEST_F(DryRun, EstimatesTheMemoryOfTheLongestBatch) {
+  std::string rows;
+  for (int i = 0; i < 300; ++i) rows += "a b c\td e f\n";
+  for (const char side : {'a', 'd'}) {
+    for (int i = 0; i < 999; ++i) rows += std::string(1, side) + " ";
+    rows += side == 'a' ? "a\t" : "d\n";
+  }
+  write("rows.tsv", rows);
+  write("short.tsv", "a b\tc d\n");
+  const std::string shown = text({"data.max_length=2000", "training.batch_tokens=8", "training.accumulate=1",
+                                  "data.valid=[\"" + (folder_ / "short.tsv").string() + "\"]"});
+  const double peak = static_cast<double>(peak_memory_bytes()) / (1024.0 * 1024.0);
+  const double estimate = std::stod(line(shown, "memory at its peak: ").substr(20)) - peak;
+  EXPECT_GT(estimate, 10.0) << shown;
+  EXPECT_LT(estimate, 60.0) << shown;
 }
 
 TEST_F(DryRun, NotesAnExistingRunFolder) {

@@ -104,6 +104,9 @@ TEST_F(RefusedRuns, DataMustHaveAPlace) {
           "standard input ('-') occurs more than once", ErrorKind::usage, kModel);
   refused("masked-language-model", "train = [\"-\"]\nvalid_fraction = 0.5", tokenizer,
           "running text from standard input requires 'data.valid'", ErrorKind::usage, kModel);
+  for (const char* key : {"tokenizer.file", "model.vectors"})
+    refused("masked-language-model", kLines, {std::string(key) + "=" + folder_.path().string()},
+            "is not a regular file", ErrorKind::io, kModel);
   check_run(read("masked-language-model", "train = [\"-\"]\nvalid = [\"text.txt\"]", kModel, tokenizer));
   refused("masked-language-model", kLines, {"data.max_length=2"},
           "'data.max_length' is too small for the special tokens and text (expected more than 2, found 2)");
