@@ -40,12 +40,6 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      // This rule excludes the tasks of sounds, because a wav2vec2 model in model.from uses the key.
-      {{"sound.seconds"},
-       [](const RunConfig& c) {
-         return !c.model.from.empty() && c.task != "speech-recognition" && c.task != "audio-classification";
-       },
-       "the configuration of 'model.from' is used"},
       {{"sound.channels"},
        [](const RunConfig& c) { return c.model.family != "wav2vec2"; },
        "'model.family' is not \"wav2vec2\""},

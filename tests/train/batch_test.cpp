@@ -7,6 +7,7 @@
 
 #include "support/throws.h"
 #include "tiny_task.h"
+#include "train/examples.h"
 
 namespace regard::train {
 namespace {
@@ -111,6 +112,25 @@ TEST(WindowBatches, NeedATextLongerThanAWindow) {
   window_batches(stream, {.batch_size = 3, .context = 5})->next(batch, 0);
   EXPECT_EQ(batch.labels, (Ids{2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6}));
   EXPECT_REGARD_ERROR(window_batches(stream, {.context = 6}), ErrorKind::usage, "6 tokens");
+}
+
+// A group has at most `tokens` tokens, except if its only text is longer.
+TEST(InGroups, AreAsLargeAsTheLimitAllows) {
+  using Groups = std::vector<std::pair<std::size_t, std::size_t>>;
+  data::TokenStore texts;
+  for (const std::size_t length : {3u, 3u, 1u, 9u, 2u, 2u, 2u, 1u}) texts.add(Ids(length, 5));
+  const auto groups = [&texts](std::int64_t tokens) {
+    Groups found;
+    in_groups(texts, tokens,
+              [&found](std::size_t begin, std::size_t end) { found.emplace_back(begin, end); });
+    return found;
+  };
+  EXPECT_EQ(groups(6), (Groups{{0, 2}, {2, 3}, {3, 4}, {4, 7}, {7, 8}}));
+  EXPECT_EQ(groups(7), (Groups{{0, 3}, {3, 4}, {4, 8}}));
+  EXPECT_EQ(groups(100), (Groups{{0, 8}}));
+  EXPECT_EQ(groups(1).size(), 8u);
+  texts = {};
+  EXPECT_EQ(groups(6), Groups());
 }
 
 }  // namespace

@@ -217,6 +217,42 @@ TEST_F(Conversations, GenerationSettingsOfTheFolderAreKept) {
             (Json{{"eos_token_id", {3, 5}}, {"temperature", 0.5}}));
 }
 
+TEST_F(Conversations, ADryRunShowsWhichTokensCount) {
+  write("valid.jsonl", row({message("user", "hi"), message("assistant", "you")}));
+  const ProgramResult result =
+      train({"--dry-run", "--set", "data.preview=1", "--set", "data.train=[\"valid.jsonl\"]"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string labels =
+      "\n  labels ·   · · · · · · · · ·    ·    ·   · · · · · · · · · · y o u </s> ·\n";
+  EXPECT_NE(result.out.find(labels), std::string::npos) << result.out;
+}
+
+// data.weights needs the number of training conversations of each file.
+TEST_F(Conversations, AreCountedByFile) {
+  const Tokenizers tokenizers = Tokenizers::load(folder / "base");
+  const ChatFormat format = ChatFormat::of(tokenizers, "");
+  const RunConfig config =
+      read_run((folder / "run.toml").string(), {"data.train=[\"train.jsonl\", \"valid.jsonl\"]"});
+  const ConversationData data = load_conversations(config, format);
+  EXPECT_EQ(std::vector<std::size_t>(data.sources.ends().begin(), data.sources.ends().end()),
+            (std::vector<std::size_t>{80, 81}));
+  EXPECT_EQ(data.valid.size(), 1u);
+}
+
+// The beginning of a conversation must not depend on the messages after it.
+TEST_F(Conversations, ATemplateMustFormatBeginningsAsInTheWhole) {
+  const Tokenizers tokenizers = Tokenizers::load(folder / "base");
+  ChatFormat format = ChatFormat::of(tokenizers, "");
+  format.chat_template.text = "{{ messages | length }}" + format.chat_template.text;
+  const Json two = Json::array({message("user", "hello"), message("assistant", "see you")});
+  EXPECT_EQ(encode_conversation(format, two).written.size(), encode_conversation(format, two).ids.size());
+  Json four = two;
+  for (const Json& one : two) four.push_back(one);
+  EXPECT_REGARD_ERROR(encode_conversation(format, four), ErrorKind::invalid_input,
+                      "the chat template formats the first 2 messages differently from the complete "
+                      "conversation, so the assistant's text cannot be located. Split the conversation, or");
+}
+
 TEST_F(Conversations, WrongRowsAreNamed) {
   const std::string good = row({message("user", "hello"), message("assistant", "hi")});
   for (const auto& [bad, message_text] :

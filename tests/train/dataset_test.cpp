@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dataset_case.h"
+#include "support/shared_data.h"
 #include "support/throws.h"
 #include "train/encode.h"
 
@@ -170,6 +171,27 @@ TEST_F(DatasetTest, ALongTextGivesTheIdsOfTheWhole) {
   EXPECT_EQ(encode_stream(*trained.target, text, pool_),
             trained.target->encode_ids(text, {.add_special = false}));
   EXPECT_TRUE(encode_stream(*trained.target, "", pool_).empty());
+}
+
+// The tokenizers of BERT add special tokens to a text, but a stream has none, and records have only the end
+// token.
+TEST_F(DatasetTest, StreamsHaveNoSpecialTokensOfTheTokenizer) {
+  const auto bert = text::Tokenizer::load(regard::testing::golden("hf-more/bert-nli"));
+  const Ids plain = bert->encode_ids("Stone fires night", {.add_special = false});
+  EXPECT_NE(bert->encode_ids("Stone fires night"), plain);
+  EXPECT_EQ(encode_stream(*bert, "Stone fires night", pool_), plain);
+  write_file(folder_.path(), "a.tsv", "Stone\nfires night\n");
+  RunConfig config = language_model("");
+  config.data.train = config.data.valid = {(folder_ / "a.tsv").string()};
+  config.data.columns = {"1"};
+  const Tokenizers tokenizers{bert, bert};
+  const std::int32_t end = *bert->id_of("[SEP]");
+  Ids expected = bert->encode_ids("Stone", {.add_special = false});
+  expected.push_back(end);
+  for (const std::int32_t id : bert->encode_ids("fires night", {.add_special = false}))
+    expected.push_back(id);
+  expected.push_back(end);
+  EXPECT_EQ(of(load_streams(config, tokenizers, pool_).train.ids()), expected);
 }
 
 TEST(SpecialIds, AreFoundByTheirNames) {

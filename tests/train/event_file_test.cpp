@@ -112,5 +112,29 @@ TEST(EventFile, TwoFilesOfOneSecondHaveDifferentNamesInOrder) {
   EXPECT_LT(names[0], names[1]);
 }
 
+// Numbers have seven bits per byte, so 128 is the first of two bytes.
+TEST(EventFile, HoldsNumbersOfOneAndTwoBytes) {
+  const regard::testing::TemporaryFolder folder;
+  std::vector<Scalar> expected;
+  {
+    EventFile events(folder.path() / "tensorboard", 1);
+    for (const std::int64_t step : {1, 127, 128, 129, 16'383, 16'384}) {
+      const std::string name(static_cast<std::size_t>(std::min<std::int64_t>(step, 129)), 'x');
+      events.write({{"step", step}, {name, 1.0}});
+      expected.push_back({step, "train/" + name, 1.0f});
+    }
+  }
+  EXPECT_EQ(read_events(only_file(folder.path() / "tensorboard")), expected);
+}
+
+// TensorBoard reads the files of a folder in the order of their names, even if the clock was set back.
+TEST(EventFile, ANewFileFollowsFilesOfLaterTimes) {
+  const regard::testing::TemporaryFolder folder;
+  for (const char* name : {"events.out.tfevents.4000000000.0000.regard", "events.out.tfevents.1.0000.x", "b"})
+    regard::testing::write_file(folder.path(), name, "");
+  const EventFile file(folder.path(), 1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "events.out.tfevents.4000000000.0001.regard"));
+}
+
 }  // namespace
 }  // namespace regard::train

@@ -276,6 +276,9 @@ TEST_F(ImageClassifying, AugmentationDependsOnSeedEpochAndRow) {
   EXPECT_NE(bits(0, 1), before);
   run.augmentation = {};
   EXPECT_EQ(bits(0, 1), bits(0, 2));
+  const std::string plain = bits(1, 1);
+  fs::remove_all(folder / "train");
+  EXPECT_EQ(bits(1, 1), plain) << "small pictures remain in memory";
 }
 
 TEST_F(ImageClassifying, DryRunShowsPicturesAndWritesNothing) {

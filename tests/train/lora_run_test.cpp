@@ -1,5 +1,6 @@
 // Runs that train a LoRA adapter, and the use of the adapter with its base model.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "formats/safetensors.h"
@@ -103,6 +104,13 @@ TEST_F(LoraRun, ATunedModelCanBeTunedAgain) {
   ASSERT_EQ(tune("tuned").exit_code, 0);
   const ProgramResult again = tune("again", {"--set", "model.from=tuned", "--set", "training.max_steps=2"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
+  // The adapter of the folder is merged into the weights, so that training continues from its loss.
+  const ProgramResult same = tune("same", {"--set", "model.from=tuned/latest", "--set",
+                                           "training.max_steps=1", "--set", "training.learning_rate=0"});
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  const double loss = last_validation("same")["loss"], tuned = last_validation("tuned")["loss"];
+  EXPECT_NEAR(loss, tuned, 1e-5);
+  EXPECT_GT(std::fabs(loss - last_validation("run")["loss"].get<double>()), 1e-2);
 }
 
 TEST_F(LoraRun, WrongSettingsAreRefused) {

@@ -369,5 +369,20 @@ TEST(Clipping, NormsOfGradientsThatAreNotFiniteAreNotFinite) {
       }
 }
 
+// A large gradient is divided among the threads; each element counts once.
+TEST(GradientNorm, CountsEachElementOfALargeGradientOnce) {
+  constexpr std::int64_t kElements = 20'000;
+  const auto parameter = optimised_parameter("large", Tensor::zeros({kElements}));
+  std::fill_n(parameter->gradient().f32(), kElements, -2.0f);
+  Parameter* const parameters[] = {parameter.get()};
+  ThreadPool pool(2);
+  EXPECT_EQ(gradient_norm(pool, parameters, NormType::one), 2.0 * kElements);
+  EXPECT_EQ(gradient_norm(pool, parameters, NormType::infinity), 2.0);
+  EXPECT_NEAR(gradient_norm(pool, parameters, NormType::two), std::sqrt(4.0 * kElements), 1e-9);
+  EXPECT_EQ(clip_factor(4.0, 0.0), 1.0) << "0 means no limit";
+  EXPECT_NEAR(clip_factor(4.0, 1.0), 0.25, 1e-6);
+  EXPECT_EQ(clip_factor(0.5, 1.0), 1.0);
+}
+
 }  // namespace
 }  // namespace regard::train

@@ -74,6 +74,7 @@ TEST_F(Runs, AreListedWithTheirState) {
   fs::create_directories(folder / "all/empty/checkpoints");
   fs::copy(folder / "all/finished/run.toml", folder / "all/empty/run.toml");
   fs::create_directory_symlink(folder / "all", folder / "all/loop");
+  fs::create_symlink("run.toml", folder / "all/finished/link");
 
   const std::vector<Json> runs = listed("all");
   ASSERT_EQ(runs.size(), 4u);

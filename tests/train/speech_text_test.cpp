@@ -71,6 +71,17 @@ TEST_F(WhisperTokens, TimestampsAreBeforeAndAfterATextOfKnownLength) {
   EXPECT_EQ(whisper_.decode(whisper_.target("ab", 0.5)), "ab");
 }
 
+// In transformers, timestamps are not special tokens.
+TEST_F(WhisperTokens, OnlyMarksAreSpecial) {
+  const Json tokens = Json::parse(whisper_.files().at(0).second).at("added_tokens");
+  std::vector<std::string> special;
+  for (const Json& token : tokens)
+    if (token.at("special") == true) special.push_back(token.at("content"));
+  EXPECT_EQ(special, (std::vector<std::string>{"<|endoftext|>", "<|startoftranscript|>", "<|startofprev|>",
+                                               "<|nospeech|>", "<|notimestamps|>"}));
+  EXPECT_EQ(tokens.size(), special.size() + 51) << "0.00 to 1.00 in steps of 0.02";
+}
+
 TEST_F(WhisperTokens, OfOlderTokenizersHaveNoTimestamps) {
   Json tokenizer = Json::parse(whisper_.files().at(0).second);
   Json kept = Json::array();

@@ -242,6 +242,18 @@ TEST(MaskTokens, FollowTheRules) {
   }
 }
 
+// A word that would exceed the number of masked tokens is left out, and shorter words follow.
+TEST(MaskTokens, ShorterWordsFollowOneThatIsTooLong) {
+  Ids starts;
+  for (int word = 0; word < 10; ++word) starts.insert(starts.end(), {1, 0, 0, 1});  // words of 3 tokens and 1
+  const MaskRules rules{.unit = MaskUnit::word, .share = 0.1, .mask = 4, .vocabulary = 1000, .seed = 3};
+  for (std::uint64_t example = 0; example < 50; ++example) {
+    Ids ids(starts.size(), 500);
+    const Ids labels = mask_tokens(ids, starts, rules, 1, example);
+    EXPECT_EQ(std::ssize(labels) - std::count(labels.begin(), labels.end(), kIgnoredLabel), 4) << example;
+  }
+}
+
 // A span ends after each word with probability 0.2, and after ten words at the latest.
 TEST(MaskTokens, SpansHaveTheLengthsOfSpanBert) {
   const Ids starts(1000, 1);

@@ -31,11 +31,7 @@ class Captioning : public Task {
   explicit Captioning(const RunConfig& config) : Task(config), input_(config.images) {}
 
   const TaskTraits& traits() const override { return captioning_traits(); }
-  void check() const override {
-    check_pictures(config_, "the path of an image and its caption");
-    if (config_.images.highest > 0)
-      throw usage_error("'images.highest' cannot be used for captions").remedy("Remove 'images.highest'");
-  }
+  void check() const override { check_pictures(config_, "the path of an image and its caption"); }
   SequenceLimit longest_sequence() const override {
     return {"data.max_length", config_.data.max_length, ": images with longer captions are skipped"};
   }
