@@ -18,7 +18,7 @@ struct Mistake {
   std::string message;  // after "chat template: "
 };
 
-void check(const std::vector<Mistake>& mistakes) {
+void check_mistakes(const std::vector<Mistake>& mistakes) {
   for (const Mistake& one : mistakes) {
     try {
       ADD_FAILURE() << one.source << " gave " << render(one.source);
@@ -31,7 +31,7 @@ void check(const std::vector<Mistake>& mistakes) {
 }
 
 TEST(TemplateErrors, MethodsOfStringsAndLists) {
-  check({
+  check_mistakes({
       {"{{ 'a'.replace() }}", 1, "wrong argument of replace() (expected a string, found no argument)"},
       {"{{ 'a'.replace('a', 1) }}", 1, "wrong argument of replace() (expected a string, found a number)"},
       {"{{ 'a b'.split(none, 0) }}", 1,
@@ -58,7 +58,7 @@ TEST(TemplateErrors, MethodsOfStringsAndLists) {
 }
 
 TEST(TemplateErrors, SubscriptsAndOperators) {
-  check({
+  check_mistakes({
       {"{{ nothing[0] }}", 1,
        "subscript of an undefined value (expected a mapping, a list or a string, found \"nothing\", which is "
        "not defined)"},
@@ -82,7 +82,7 @@ TEST(TemplateErrors, SubscriptsAndOperators) {
 }
 
 TEST(TemplateErrors, Filters) {
-  check({
+  check_mistakes({
       {"{{ [] | dictsort }}", 1, "wrong operand of the filter dictsort (expected a mapping, found a list)"},
       {"{{ {} | dictsort(by='k') }}", 1,
        "wrong argument of the filter dictsort (expected key or value, found by=k)"},
@@ -117,7 +117,7 @@ TEST(TemplateErrors, Filters) {
 }
 
 TEST(TemplateErrors, Tests) {
-  check({
+  check_mistakes({
       {"{{ 1 is notest }}", 1,
        "unsupported test (found \"notest\"). Choose a built-in template (--chat-template)"},
       {"{{ 1 is eq }}", 1, "the test has no argument (expected 1 argument)"},
@@ -127,7 +127,7 @@ TEST(TemplateErrors, Tests) {
 }
 
 TEST(TemplateErrors, ValuesOfWrongTypes) {
-  check({
+  check_mistakes({
       {"{{ range }}", 1, "invalid value: it cannot be printed (found a function)"},
       {"{{ namespace() }}", 1, "invalid value: it cannot be printed (found a namespace)"},
       {"{{ 1 < 'a' }}", 1, "invalid value: it cannot be ordered (found a string)"},
@@ -149,7 +149,7 @@ TEST(TemplateErrors, ValuesOfWrongTypes) {
 }
 
 TEST(TemplateErrors, StatementsAndMacros) {
-  check({
+  check_mistakes({
       {"{% set a, b = [1, 2, 3] %}", 1,
        "wrong number of values to unpack (expected 2 values, found 3 values)"},
       {"{% for a, b in [[1]] %}{% endfor %}", 1,
@@ -174,7 +174,7 @@ TEST(TemplateErrors, StatementsAndMacros) {
 }
 
 TEST(TemplateErrors, Syntax) {
-  check({
+  check_mistakes({
       {"{% macro m(a=1, b) %}{% endmacro %}", 1,
        "macro argument without a default after one with a default (found \"b\")"},
       {"{% raw", 1, "unterminated tag"},
@@ -229,12 +229,13 @@ TEST(TemplateErrors, Limits) {
     return "{% set s = 'aaaaaaaa' %}" + times(17, "{% set s = s ~ s %}") + "{% for i in range(" +
            std::to_string(parts) + ") %}{{ s }}{% endfor %}";
   };
-  check({{nested(4), 1, "an expression is nested too deeply (expected at most 1000 levels)"},
-         {"\n" + sum(501), 2, "expression too long"},
-         {"\n" + call(65), 2, "too many arguments of a call"},
-         {call(64), 1, "wrong number of arguments of range() (expected 1 to 3 numbers, found 64 arguments)"},
-         {"\n" + negated(97), 2, "nested too deeply"},
-         {long_text(65), 1, "the output is too long (expected at most 67108864 bytes)"}});
+  check_mistakes(
+      {{nested(4), 1, "an expression is nested too deeply (expected at most 1000 levels)"},
+       {"\n" + sum(501), 2, "expression too long"},
+       {"\n" + call(65), 2, "too many arguments of a call"},
+       {call(64), 1, "wrong number of arguments of range() (expected 1 to 3 numbers, found 64 arguments)"},
+       {"\n" + negated(97), 2, "nested too deeply"},
+       {long_text(65), 1, "the output is too long (expected at most 67108864 bytes)"}});
   EXPECT_EQ(render(nested(3)).size(), 900u);
   EXPECT_EQ(render(sum(500)), "501");
   EXPECT_EQ(render(negated(96)), "True");

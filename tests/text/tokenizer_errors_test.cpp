@@ -14,12 +14,12 @@ std::shared_ptr<const Tokenizer> with(const std::string& part) {
   return Tokenizer::from_json(json, "t.json");
 }
 
-struct Mistake {
+struct WrongPart {
   std::string part, message;  // the message after the name of the file
 };
 
-void check(const std::vector<Mistake>& mistakes) {
-  for (const Mistake& one : mistakes) {
+void check_parts(const std::vector<WrongPart>& mistakes) {
+  for (const WrongPart& one : mistakes) {
     try {
       with(one.part);
       ADD_FAILURE() << one.part;
@@ -31,7 +31,7 @@ void check(const std::vector<Mistake>& mistakes) {
 }
 
 TEST(TokenizerErrors, TruncationAndPadding) {
-  check({
+  check_parts({
       {R"({"truncation": {"max_length": 4, "direction": "Up"}})",
        "unknown direction of truncation or padding (expected Left or Right, found Up)"},
       {R"({"truncation": {"max_length": 4, "strategy": "Both"}})",
@@ -50,7 +50,7 @@ TEST(TokenizerErrors, TruncationAndPadding) {
 }
 
 TEST(TokenizerErrors, PostProcessors) {
-  check({
+  check_parts({
       {R"({"post_processor": {"type": "Telepathy"}})",
        "unsupported type of post-processor (found Telepathy). Use a tokenizer without this post-processor, "
        "or a newer version of regard"},
@@ -85,7 +85,7 @@ TEST(TokenizerErrors, PostProcessors) {
 }
 
 TEST(TokenizerErrors, PreTokenizers) {
-  check({
+  check_parts({
       {R"({"pre_tokenizer": {"type": "Telepathy"}})",
        "unsupported type of pre-tokenizer (found Telepathy). Use a tokenizer without this pre-tokenizer, or "
        "a newer version of regard"},
@@ -113,7 +113,7 @@ TEST(TokenizerErrors, PreTokenizers) {
 }
 
 TEST(TokenizerErrors, NormalizersAndDecoders) {
-  check({
+  check_parts({
       {R"({"normalizer": {"type": "Telepathy"}})",
        "unsupported type of normalizer (found Telepathy). Use a tokenizer without this normalizer, or a "
        "newer version of regard"},
@@ -143,7 +143,7 @@ TEST(TokenizerErrors, NormalizersAndDecoders) {
 }
 
 TEST(TokenizerErrors, TokensAndModels) {
-  check({
+  check_parts({
       {R"({"added_tokens": [{"id": -1, "content": "x"}]})",
        R"("id" is out of range (expected a value from 0 to 67108864, found the number -1))"},
       {R"({"added_tokens": [{"id": 2147483647, "content": "x"}]})",
@@ -199,7 +199,7 @@ TEST(TokenizerErrors, TokensAndModels) {
 }
 
 TEST(TokenizerErrors, UnknownTextWithoutAnUnknownToken) {
-  const std::vector<Mistake> mistakes{
+  const std::vector<WrongPart> mistakes{
       {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "u"}})",
        "the tokenizer's unknown token is not in its vocabulary (found u). Add the token to model.vocab, or "
        "set model.unk_token to null"},
@@ -211,7 +211,7 @@ TEST(TokenizerErrors, UnknownTextWithoutAnUnknownToken) {
       {R"({"model": {"type": "WordPiece", "vocab": {"a": 0}}})",
        "the text has an unknown word and the vocabulary has no unknown token (expected the token [UNK])"},
   };
-  for (const Mistake& one : mistakes) {
+  for (const WrongPart& one : mistakes) {
     const auto tokenizer = with(one.part);
     EXPECT_EQ(tokenizer->encode("a").ids, std::vector<std::int32_t>{0}) << one.part;
     for (const bool ids_only : {false, true}) {
