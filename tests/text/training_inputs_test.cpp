@@ -62,7 +62,7 @@ TEST(CountWords, OfEachNumberOfLinesAndThreads) {
   }
 }
 
-const Lines kCorpus{"the cat and the hat", "a cat sat on the mat", "the rat and the bat sat"};
+const Lines kCats{"the cat and the hat", "a cat sat on the mat", "the rat and the bat sat"};
 
 TEST(TrainTokenizer, ReportsItsProgress) {
   Lines lines;
@@ -93,7 +93,7 @@ TEST(TrainTokenizer, ReportsItsProgress) {
 
 TEST(TrainTokenizer, MistakesNameTheChoices) {
   TokenizerTraining options;
-  const auto train = [&] { return train_tokenizer(lines_of(kCorpus), options); };
+  const auto train = [&] { return train_tokenizer(lines_of(kCats), options); };
   options.type = "sentence";
   EXPECT_REGARD_ERROR(train(), ErrorKind::usage,
                       "unknown tokenizer type (expected byte-bpe, bpe, wordpiece, unigram, word, char, found "
@@ -117,7 +117,7 @@ TEST(TrainTokenizer, TheUnknownTokenIsTheOneOfTheSpecialTokens) {
   options.type = "word";
   options.vocabulary_size = 30;
   const auto unknown = [&] {
-    return train_tokenizer(lines_of(kCorpus), options)->to_json().at("model").at("unk_token");
+    return train_tokenizer(lines_of(kCats), options)->to_json().at("model").at("unk_token");
   };
   EXPECT_EQ(unknown(), "<unk>");
   options.special_tokens = {"[PAD]", "[UNK]"};
