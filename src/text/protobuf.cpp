@@ -54,6 +54,7 @@ bool ProtobufReader::next(ProtobufField& field) {
       const std::uint64_t size = varint();
       if (size > message_.size() - place_) fail("a field extends beyond the end of the file");
       field.bytes = message_.substr(place_, size);
+      field.place = base_ + place_;
       place_ += size;
       return true;
     }

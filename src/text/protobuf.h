@@ -13,6 +13,7 @@ struct ProtobufField {
   std::uint32_t number = 0;
   std::uint64_t value = 0;  // value of a varint or fixed-size field
   std::string_view bytes;   // content of a length-delimited field
+  std::size_t place = 0;    // offset of `bytes` in the file
   int wire_type = 0;        // 0: varint, 1: fixed 64 bits, 2: length-delimited, 5: fixed 32 bits
 
   float as_float() const noexcept;

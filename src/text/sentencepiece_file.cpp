@@ -10,9 +10,9 @@
 namespace regard::text {
 namespace {
 
-SentencePiece parse_piece(std::string_view bytes, const std::string& file) {
+SentencePiece parse_piece(const ProtobufField& message, const std::string& file) {
   SentencePiece piece;
-  ProtobufReader reader(bytes, file);
+  ProtobufReader reader(message.bytes, file, message.place);
   for (ProtobufField field; reader.next(field);) {
     if (field.number == 1) piece.piece = field.bytes;
     if (field.number == 2) piece.score = field.as_float();
@@ -27,8 +27,8 @@ SentencePiece parse_piece(std::string_view bytes, const std::string& file) {
   return piece;
 }
 
-void parse_trainer(std::string_view bytes, const std::string& file, SentencePieceOptions& options) {
-  ProtobufReader reader(bytes, file);
+void parse_trainer(const ProtobufField& message, const std::string& file, SentencePieceOptions& options) {
+  ProtobufReader reader(message.bytes, file, message.place);
   for (ProtobufField field; reader.next(field);) {
     switch (field.number) {
       case 3:
@@ -53,8 +53,8 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
   }
 }
 
-void parse_normalizer(std::string_view bytes, const std::string& file, SentencePieceFile& model) {
-  ProtobufReader reader(bytes, file);
+void parse_normalizer(const ProtobufField& message, const std::string& file, SentencePieceFile& model) {
+  ProtobufReader reader(message.bytes, file, message.place);
   for (ProtobufField field; reader.next(field);) {
     if (field.number == 2) model.charsmap = field.bytes;
     if (field.number == 3) model.options.dummy_prefix = field.value != 0;
@@ -69,9 +69,9 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
   SentencePieceFile model;
   ProtobufReader reader(bytes, file);
   for (ProtobufField field; reader.next(field);) {
-    if (field.number == 1) model.pieces.push_back(parse_piece(field.bytes, file));
-    if (field.number == 2) parse_trainer(field.bytes, file, model.options);
-    if (field.number == 3) parse_normalizer(field.bytes, file, model);
+    if (field.number == 1) model.pieces.push_back(parse_piece(field, file));
+    if (field.number == 2) parse_trainer(field, file, model.options);
+    if (field.number == 3) parse_normalizer(field, file, model);
   }
   if (model.pieces.empty()) throw file_error(file, "not a sentencepiece model: it has no pieces");
   return model;

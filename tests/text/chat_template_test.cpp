@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <limits>
 
 #include "base/file.h"
@@ -128,6 +129,34 @@ TEST(ChatTemplate, LargeIntegersKeepTheirSign) {
   const jinja::Dict variables{{"v", jinja::Value::from_json(given)}};
   EXPECT_EQ(jinja::render("{{ v.a }} {{ v.b }}", "t.jinja", variables),
             "9223372036854775807 1.8446744073709552e+19");
+}
+
+// strftime_now() formats the current local time. The options of the request replace variables.
+TEST(ChatTemplate, CurrentTimeAndVariables) {
+  const Json messages = {{{"role", "user"}, {"content", "a"}}};
+  const auto text = [&](const char* source, const ChatOptions& options = {}) {
+    TokenizerConfig config;
+    config.special_tokens = {{"bos_token", "<s>"}};
+    return render_chat(config, {source, "t.jinja"}, messages, options);
+  };
+  const auto now = [] { return static_cast<long long>(std::time(nullptr)); };
+  const long long before = now(), given = std::stoll(text("{{ strftime_now('%s') }}"));
+  EXPECT_TRUE(before <= given && given <= now()) << given;
+  EXPECT_EQ(text("{{ strftime_now('a%%b') }}"), "a%b");
+  for (const auto& [call, found] :
+       {std::pair("strftime_now()", "no argument"), {"strftime_now(1)", "a number"}})
+    EXPECT_REGARD_ERROR(
+        text((std::string("\n{{ ") + call + " }}").c_str()), ErrorKind::bad_file,
+        "t.jinja:2: chat template: wrong argument of strftime_now() (expected a format string, "
+        "found " +
+            std::string(found) + ")");
+  const char* all =
+      "{{ bos_token }} {{ tools }} {{ documents }} {{ add_generation_prompt }} {{ x is defined }}";
+  EXPECT_EQ(text(all), "<s> None None True False");
+  ChatOptions options;
+  options.add_generation_prompt = false;
+  options.variables = {{"bos_token", "<b>"}, {"tools", {1, 2}}, {"x", nullptr}};
+  EXPECT_EQ(text(all, options), "<b> [1, 2] None False True");
 }
 
 std::string times(std::size_t count, const std::string& text) {

@@ -1,6 +1,8 @@
 // Post-processors and decoders with unusual settings give the results of Hugging Face's tokenizers library.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/json.h"
 #include "regard/error.h"
 #include "support/throws.h"
@@ -63,6 +65,47 @@ TEST(PostProcessors, ATemplateAfterOneWithoutTextIsRefused) {
   const auto tokenizer = sequence(without_pair, whole);
   EXPECT_EQ(tokenizer->encode("a b").ids, (std::vector<std::int32_t>{0, 1}));
   EXPECT_REGARD_ERROR(tokenizer->encode_pair("a", "b"), ErrorKind::bad_file, "leaves out");
+}
+
+// A truncated text keeps the special tokens, so max_length must be at least their number.
+TEST(PostProcessors, CountTheSpecialTokensThatTheyAdd) {
+  const auto pair_of = [](const char* token, int id) { return Json::array({token, id}); };
+  const auto processing = [&](const char* type) {
+    return Json{{"type", type}, {"sep", pair_of("</s>", 7)}, {"cls", pair_of("<s>", 6)}};
+  };
+  const auto text = [](const char* id) { return Json{{"Sequence", {{"id", id}, {"type_id", 0}}}}; };
+  const Json mark{{"SpecialToken", {{"id", "X"}, {"type_id", 0}}}};
+  const Json two{{"id", "X"}, {"ids", {8, 9}}, {"tokens", {"x", "y"}}};
+  const Json pattern{{"type", "TemplateProcessing"},
+                     {"single", {mark, text("A")}},
+                     {"pair", {text("A"), mark, text("B"), mark, mark}},
+                     {"special_tokens", {{"X", two}}}};
+  const Json both{{"type", "Sequence"},
+                  {"processors", {processing("BertProcessing"), {{"type", "ByteLevel"}}, pattern}}};
+  const std::vector<std::tuple<Json, std::size_t, std::size_t>> cases{{processing("BertProcessing"), 2, 3},
+                                                                      {processing("RobertaProcessing"), 2, 4},
+                                                                      {{{"type", "ByteLevel"}}, 0, 0},
+                                                                      {pattern, 2, 6},
+                                                                      {both, 4, 9}};
+  for (const auto& [processor, alone, paired] : cases) {
+    SCOPED_TRACE(processor.dump());
+    const auto tokenizer = tokenizer_with(processor, nullptr);
+    const auto size = [&](bool pair, std::size_t most) {
+      const EncodeOptions options{.truncation = Truncation{.max_length = most}};
+      return pair ? tokenizer->encode_pair("a b a", "b a", options).size()
+                  : tokenizer->encode("a b a", options).size();
+    };
+    for (const bool pair : {false, true}) {
+      const std::size_t added = pair ? paired : alone;
+      EXPECT_EQ(size(pair, 100), added + (pair ? 5 : 3));
+      EXPECT_EQ(size(pair, added + 1), added + 1);
+      EXPECT_EQ(size(pair, added), added);
+      if (added == 0) continue;
+      EXPECT_REGARD_ERROR(size(pair, added - 1), ErrorKind::usage,
+                          "the truncation length is too small for the special tokens (expected at least " +
+                              std::to_string(added) + ", found " + std::to_string(added - 1) + ")");
+    }
+  }
 }
 
 TEST(Decoders, AnEmptySuffixOccursBetweenCharacters) {

@@ -166,6 +166,9 @@ TEST(SentencePieceUserDefined, HaveTheScoresOfSentencepiece) {
   EXPECT_FLOAT_EQ(static_cast<float>(ways[0].score), 0.2F);
   EXPECT_FLOAT_EQ(static_cast<float>(ways[1].score), -3.5F);
   EXPECT_EQ(segmented(0.2F, "abc", "abc").first, (std::vector<std::int32_t>{2, 3, 4}));
+  // 3 letters have the score 0.27 or 0.18, the symbol 0.2
+  EXPECT_EQ(segmented(0.09F, "abc", "abc").first, (std::vector<std::int32_t>{2, 3, 4}));
+  EXPECT_EQ(segmented(0.06F, "abc", "abc").first, (std::vector<std::int32_t>{1}));
   const auto [bytes, characters] = segmented(0.09F, "\u00E9a", "\u00E9a");  // 3 bytes, 2 characters
   EXPECT_EQ(bytes, (std::vector<std::int32_t>{1}));
   ASSERT_EQ(characters.size(), 2u);

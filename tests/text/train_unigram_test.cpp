@@ -148,6 +148,47 @@ TEST(TrainUnigram, OfPiecesWithEqualLossesTheEarlierSeedIsKept) {
   EXPECT_EQ(pieces, (std::set<std::string>{"a", "b", "c", "cd", "d", "e", "f"}));
 }
 
+// Without repeated substrings there is one round. Its steps of expectation-maximisation give both pieces the
+// probability 1/2, then the difference of the digamma functions of 4 and 8, which is -(1/4 + 1/5 + 1/6 +
+// 1/7).
+TEST(TrainUnigram, ObjectiveIsTheMeanOverAllWords) {
+  const std::vector<WordCount> words{{"a", 4}, {"b", 4}};
+  UnigramTrainer trainer(words, nullptr);
+  UnigramTrainer::Limits limits;
+  limits.pieces = 10, limits.special_tokens = 0;
+  limits.sub_iterations = 1;
+  trainer.learn(limits, {});
+  EXPECT_NEAR(trainer.objective(), std::log(2.0), 1e-12);
+  UnigramTrainer again(words, nullptr);
+  limits.sub_iterations = 2;
+  again.learn(limits, {});
+  EXPECT_NEAR(again.objective(), 1.0 / 4 + 1.0 / 5 + 1.0 / 6 + 1.0 / 7, 1e-9);
+}
+
+// The progress is the logarithmic share of the way from the seeds to the goal.
+TEST(TrainUnigram, ProgressGrowsUpToOne) {
+  std::vector<double> parts;
+  const auto learn = [&](const std::vector<WordCount>& words, std::size_t pieces) {
+    parts.clear();
+    UnigramTrainer::Limits limits;
+    limits.pieces = pieces, limits.special_tokens = 0;
+    UnigramTrainer(words, nullptr).learn(limits, {}, [&](double part) { parts.push_back(part); });
+  };
+  learn({{"a", 4}, {"b", 4}}, 20);  // fewer seeds than the goal of 22 pieces
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_NEAR(parts[0], std::log(23.0 / 2) / std::log(23.0 / 22), 1e-9);
+  std::vector<WordCount> words;
+  for (char first = 'a'; first <= 'z'; ++first)
+    for (const char* rest : {"abe", "abf", "cde", "cdf", "abab", "cdcd"})
+      words.push_back({first + std::string(rest), 9});
+  learn(words, 40);
+  ASSERT_GT(parts.size(), 2u);
+  EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+  EXPECT_GE(parts.front(), 0.0);
+  EXPECT_LT(parts.front(), 1.0);
+  EXPECT_GE(parts.back(), 1.0);
+}
+
 TEST(TrainUnigram, DecodingGivesTheTextInNormalFormC) {
   for (const bool prefix : {false, true})
     for (const std::size_t most : {std::size_t{0}, std::size_t{30}}) {

@@ -69,6 +69,33 @@ TEST(Truncation, NeedsRoomForTheSpecialTokens) {
   EXPECT_REGARD_ERROR(with(2)->encode_pair("a b", "c"), ErrorKind::usage, "special tokens");
 }
 
+TEST(Truncation, MistakesOfTheRequest) {
+  const Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");
+  const auto tokenizer = Tokenizer::from_json(json, "test");
+  using Strategy = Truncation::Strategy;
+  const auto cut = [&](const Truncation& how) {
+    return tokenizer->encode_pair("a b c d", "e f", {.add_special = false, .truncation = how}).ids;
+  };
+  EXPECT_EQ(cut({.max_length = 3, .strategy = Strategy::only_first}).size(), 3u);
+  EXPECT_REGARD_ERROR(cut({.max_length = 2, .strategy = Strategy::only_first}), ErrorKind::invalid_input,
+                      "max_length cannot be reached by truncating only one text (expected more than 4 "
+                      "tokens, found a text of 4 tokens). Use the strategy longest_first or a larger "
+                      "max_length");
+  EXPECT_EQ(cut({.max_length = 5, .strategy = Strategy::only_second}).size(), 5u);
+  EXPECT_REGARD_ERROR(cut({.max_length = 4, .strategy = Strategy::only_second}), ErrorKind::invalid_input,
+                      "(expected more than 2 tokens, found a text of 2 tokens)");
+  EXPECT_EQ(cut({.max_length = 4, .stride = 1}).size(), 4u);
+  EXPECT_REGARD_ERROR(cut({.max_length = 4, .stride = 2}), ErrorKind::usage,
+                      "the stride must be smaller than max_length minus the number of special tokens (found "
+                      "stride 2, max_length without special tokens 2). Choose a smaller stride or a larger "
+                      "max_length");
+  const Truncation second{.max_length = 1, .strategy = Strategy::only_second};
+  EXPECT_REGARD_ERROR(tokenizer->encode("a b", {.add_special = false, .truncation = second}),
+                      ErrorKind::usage,
+                      "the second text cannot be truncated, because there is only one text. Give a pair of "
+                      "texts");
+}
+
 // As in Hugging Face's tokenizers, the fixed length 0 pads no text, even to a multiple.
 TEST(Padding, ToTheFixedLengthZeroAddsNothing) {
   Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");

@@ -268,7 +268,7 @@ void ExpressionParser::parse_arguments(Expression& call) {
     } else {
       call.parts.push_back(parse_expression());
     }
-    if (call.parts.size() + call.named.size() > kArguments)
+    if (call.parts.size() - 1 + call.named.size() > kArguments)  // parts[0] is not an argument
       fail("chat template: too many arguments of a call", "");
   }
 }

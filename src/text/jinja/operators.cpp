@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/work.h"
@@ -94,7 +95,7 @@ Value range(const Arguments& arguments) {
   const auto& given = arguments.positional;
   if (given.empty() || given.size() > 3)
     throw Error(ErrorKind::bad_file, "chat template: wrong number of arguments of range()")
-        .found(std::to_string(given.size()) + " arguments")
+        .found(counted(given.size(), "argument"))
         .expected("1 to 3 numbers");
   for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
   const auto [begin, end, step] = bounds;

@@ -37,8 +37,16 @@ class Parser : private ExpressionParser {
       }
       body.push_back(parse_statement());
     }
-    if (ends.size() > 0) fail("chat template: unterminated block", std::string(*ends.begin()));
+    if (ends.size() > 0) fail_unterminated(ends);
     return body;
+  }
+
+  [[noreturn]] void fail_unterminated(std::initializer_list<std::string_view> ends) const {
+    std::string expected;
+    for (const std::string_view end : ends) expected += (expected.empty() ? "" : " or ") + std::string(end);
+    throw Error(ErrorKind::bad_file, "chat template: unterminated block", {name_, now().line, -1})
+        .found("the end of the template")
+        .expected(expected);
   }
 
   // Parse the end of an opening tag, the body of the block and its closing tag, which has the name `end`.

@@ -326,8 +326,8 @@ class Renderer {
     if (given.positional.size() > macro.names.size())
       throw Error(ErrorKind::bad_file,
                   "chat template: the macro \"" + macro.text + "\" is called with too many arguments")
-          .found(std::to_string(given.positional.size()) + " arguments")
-          .expected("at most " + std::to_string(macro.names.size()) + " arguments");
+          .found(counted(given.positional.size(), "argument"))
+          .expected("at most " + counted(macro.names.size(), "argument"));
     for (const auto& [name, value] : given.named)
       if (const auto place = std::find(macro.names.begin(), macro.names.end(), name);
           place == macro.names.end() || std::size_t(place - macro.names.begin()) < given.positional.size())
