@@ -53,13 +53,6 @@ std::string EditedPass::text() const {
   return text;
 }
 
-std::vector<std::string> EditedPass::unused() const {
-  std::vector<std::string> unused;
-  for (const auto& [progress, intervention] : interventions_)
-    if (*progress != EditProgress::changed) unused.push_back(intervention);
-  return unused;
-}
-
 std::vector<InterventionWarning> EditedPass::warnings() const {
   std::vector<InterventionWarning> warnings;
   for (const auto& [progress, intervention] : interventions_)
@@ -91,10 +84,6 @@ void EditedPass::add_tower(const EditedPass& other, std::string_view tower) {
   add_all(other.values_), add_all(other.weights_);
   for (const RequiredLength& length : other.lengths_)
     if (length.tower == tower) add(RequiredLength{length.positions, length.intervention});
-}
-
-void EditedPass::clear() {
-  values_.clear(), weights_.clear(), lengths_.clear(), interventions_.clear();
 }
 
 void EditedPass::check_lengths(const Ragged& shape) const {

@@ -73,17 +73,14 @@ class EditedPass : public ForwardingProbe {
   void add(WeightEdit edit);
   // Require a number of positions. A pass throws usage if a sequence of the encoder has another number.
   void add(RequiredLength length);
-  // Register an intervention: unused() returns it until `progress` is EditProgress::changed.
+  // Register an intervention: warnings() names it until `progress` is EditProgress::changed.
   void add(SharedProgress progress, std::string intervention);
   void add(const EditedPass& other);  // adds the edits and required lengths of `other`
   // Add the edits that apply to the encoder `tower` of a model with two encoders, for passes over that
   // encoder alone.
   void add_tower(const EditedPass& other, std::string_view tower);
-  void clear();
-  // Return the interventions that have changed nothing so far. Changes by copies of this object's edits are
-  // counted too.
-  std::vector<std::string> unused() const;
-  // Return a warning for each intervention in unused().
+  // Return a warning for each intervention that has changed nothing so far. Changes by copies of this
+  // object's edits are counted too.
   std::vector<InterventionWarning> warnings() const;
   bool empty() const { return values_.empty() && weights_.empty(); }
   // Return true if there is an edit of the value at this probe point.

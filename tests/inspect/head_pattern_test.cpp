@@ -147,6 +147,78 @@ TEST(HeadPattern, HeadsThatLookElsewhereThanAtThemselvesTellMore) {
   EXPECT_GT(summarize(cross, cross.maps[0]).telling, told);
 }
 
+// The numbers are computed by hand from the 4 × 4 weights. Self-attention ignores the first column and the
+// columns next to the query in its score.
+TEST(HeadPattern, NumbersAreMeansOfTheRows) {
+  View view = view_of(Kind::encoder, 4, 4, [](std::int64_t) { return 0; });
+  Map& map = view.maps[0];
+  map.weights = {0.1f,  0.3f,  0.5f,  0.1f,   //
+                 0.25f, 0.25f, 0.25f, 0.25f,  //
+                 0.4f,  0.2f,  0.2f,  0.2f,   //
+                 0.0f,  0.6f,  0.2f,  0.2f};
+  const auto expect = [&](const PatternShares& shares, double distance, double telling) {
+    const HeadSummary summary = summarize(view, map);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      EXPECT_NEAR(summary.shares[i], shares[i], 1e-6) << name_of(static_cast<Pattern>(i));
+    EXPECT_NEAR(summary.distance, distance, 1e-6);
+    EXPECT_NEAR(summary.telling, telling, 1e-6);
+  };
+  expect({0.1625, 0.1875, 0.1875, 0, 0.1625, 0, 0}, 1.3, 0.134375);
+  // A special token is ignored as a query, and as a key it has no score.
+  view.tokens.special_source = {false, false, false, true};
+  expect({0.45 / 3, 0.75 / 3, 0.55 / 3, 0, 0.65 / 3, 0.55 / 3, 0}, 3.8 / 3, 0.2125 / 3);
+  // If all tokens are special, all are counted as queries.
+  view.tokens.special_source.assign(4, true);
+  expect({0.1625, 0.1875, 0.1875, 0, 0.1625, 1, 0}, 1.3, 0);
+  map.head.kind = Kind::cross;
+  view.tokens.special_source.clear();
+  expect({0, 0, 0, 0, 0.1875, 0, 0.5375}, 0, 1.1875);
+  map.rows = 1, map.weights.resize(4);
+  expect({0, 0, 0, 0, 0.1, 0, 0}, 0, 1);  // one row has no diagonal
+}
+
+TEST(HeadPattern, CaptionsNameTheShare) {
+  const auto at = [](std::int64_t shift) { return [shift](std::int64_t row) { return row + shift; }; };
+  const auto first = [](std::int64_t) { return 0; };
+  View words = view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (row + 6) % 12; });
+  for (std::size_t i = 0; i < 12; ++i) words.tokens.source[i] = "w" + std::to_string(i % 6);
+  View special = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 11; });
+  special.tokens.special_source.assign(12, false);
+  special.tokens.special_source[11] = true;
+  const std::pair<View, std::string> cases[] = {
+      {view_of(Kind::encoder, 12, 12, at(-1)),
+       "Each token attends to the one before it: 75 % of the weight."},
+      {view_of(Kind::encoder, 12, 12, at(1)), "Each token attends to the one after it: 75 % of the weight."},
+      {view_of(Kind::encoder, 12, 12, at(0)), "Each token attends to itself: 82 % of the weight."},
+      {words, "Tokens attend to other occurrences of themselves: 82 % of the weight."},
+      {view_of(Kind::encoder, 12, 12, first),
+       "Most weight is on the first token: 75 %. This is common where no token matches the head's pattern."},
+      {special,
+       "Most weight is on special tokens: 82 %. This is common where no token matches the head's pattern."},
+      {view_of(Kind::cross, 12, 12, at(0)),
+       "Attention follows the order of the source: 85 % of the weight is near the diagonal."},
+      {view_of(Kind::encoder, 12, 12, at(0), 0.0f),
+       "Attention is spread nearly evenly: 100 % of the largest possible entropy."},
+      {view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (5 * row + 3) % 12; }),
+       "No single position explains the weights: they depend on the tokens."},
+  };
+  for (const auto& [view, caption] : cases) EXPECT_EQ(summarize(view, view.maps[0]).caption, caption);
+}
+
+// A positional pattern covers at least 40 % of the weight; a spread head has at least 90 % of the entropy.
+TEST(HeadPattern, ThePatternDependsOnTwoLimits) {
+  const auto chosen = [](double share, double spread) {
+    HeadSummary summary;
+    summary.shares[2] = share, summary.shares[4] = 0.3, summary.spread = spread;
+    choose_pattern(summary);
+    return std::pair{summary.pattern, summary.share};
+  };
+  EXPECT_EQ(chosen(0.4, 1.0), (std::pair{Pattern::same, 0.4}));
+  EXPECT_EQ(chosen(0.39, 0.9), (std::pair{Pattern::spread, 0.9}));
+  EXPECT_EQ(chosen(0.39, 0.89), (std::pair{Pattern::content, 0.39}));
+  EXPECT_EQ(chosen(0.2, 0.0), (std::pair{Pattern::content, 0.3}));
+}
+
 TEST(CaptureJson, HoldsSummariesAndVectors) {
   View view = view_of(Kind::decoder, 3, 3, [](std::int64_t row) { return row; });
   view.maps.push_back(view.maps[0]);

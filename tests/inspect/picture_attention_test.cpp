@@ -105,6 +105,66 @@ TEST(PictureSvg, HoldsThePictureOnceAndACellForEachPatch) {
   EXPECT_EQ(back.pixels, image.pixels);
 }
 
+// Tiles are 272 pixels wide, with a title above and 16 pixels between them; at most four are in a row.
+TEST(PictureSvg, TilesAreInRowsOfFour) {
+  const data::Image image = data::blank_image(4, 8, "");
+  std::vector<inspect::PatchWeights> maps(5, {"even", {0.25f, 0.25f}});
+  maps[1] = {"first", {0.5f, 0.25f}};
+  maps[4] = {"nothing", {0.0f, 0.0f}};
+  const auto svg = [&](std::size_t count) {
+    return inspect::picture_svg(image, {maps.begin(), maps.begin() + static_cast<std::ptrdiff_t>(count)},
+                                kSpec, "title");
+  };
+  const auto patch = [](const char* x, const char* y, const char* opacity, const char* weight) {
+    return std::string("<rect x=\"") + x + "\" y=\"" + y +
+           "\" width=\"136.00\" height=\"272.00\" fill=\"#000\" fill-opacity=\"" + opacity + "\"><title>" +
+           weight + "</title></rect>\n";
+  };
+  const auto picture = [](const char* x, const char* y) {
+    return std::string("<use href=\"#picture\" x=\"") + x + "\" y=\"" + y + "\"/>\n";
+  };
+  const std::string all = svg(5);
+  for (const std::string& part : {picture("16.0", "40.0") + patch("16.00", "40.00", "0.000", "0.2500") +
+                                      patch("152.00", "40.00", "0.000", "0.2500") + picture("304.0", "40.0") +
+                                      patch("304.00", "40.00", "0.000", "0.5000") +
+                                      patch("440.00", "40.00", "0.425", "0.2500") + picture("592.0", "40.0"),
+                                  picture("880.0", "40.0"),
+                                  picture("16.0", "352.0") + patch("16.00", "352.00", "0.850", "0.0000") +
+                                      patch("152.00", "352.00", "0.850", "0.0000"),
+                                  std::string("x=\"304.0\" y=\"32.0\" text-anchor=\"start\">first<"),
+                                  std::string("x=\"16.0\" y=\"344.0\" text-anchor=\"start\">nothing<")})
+    EXPECT_NE(all.find(part), all.npos) << part;
+  for (const auto& [count, size] : {std::pair{0u, "width=\"304\" height=\"16\""},
+                                    {1u, "width=\"304\" height=\"328\""},
+                                    {2u, "width=\"592\" height=\"328\""},
+                                    {4u, "width=\"1168\" height=\"328\""},
+                                    {5u, "width=\"1168\" height=\"640\""}})
+    EXPECT_NE(svg(count).find(size), std::string::npos) << svg(count).substr(0, 120);
+}
+
+// The displayed picture has at most 224 pixels on its longest side. Its pixels are means of squares.
+TEST(DisplayPicture, PixelsAreMeansOfSquares) {
+  for (const auto& [height, width, step] : {std::tuple(4, 224, 1), {2, 225, 2}, {449, 3, 3}, {1, 448, 2}}) {
+    data::Image image = data::blank_image(height, width, "");
+    for (std::size_t i = 0; i < image.pixels.size(); ++i)
+      image.pixels[i] = static_cast<std::uint8_t>(i * 7 % 256);
+    const inspect::Picture shown = inspect::display_picture(image);
+    EXPECT_EQ(shown.width, std::max(1, width / step));
+    EXPECT_EQ(shown.height, std::max(1, height / step));
+    const data::Image back = data::decode_png(shown.png, "shown");
+    for (std::int64_t y = 0; y < shown.height; ++y)
+      for (std::int64_t x = 0; x < shown.width; ++x)
+        for (std::int64_t colour = 0; colour < 3; ++colour) {
+          int sum = 0, count = 0;
+          for (std::int64_t dy = y * step; dy < std::min<std::int64_t>(height, (y + 1) * step); ++dy)
+            for (std::int64_t dx = x * step; dx < std::min<std::int64_t>(width, (x + 1) * step);
+                 ++dx, ++count)
+              sum += image.at(dy, dx)[colour];
+          ASSERT_EQ(back.at(y, x)[colour], sum / count) << height << "x" << width << ": " << y << ", " << x;
+        }
+  }
+}
+
 TEST(LimitWeights, NamesTheKindOfInputInItsError) {
   ThreadPool pool(1);
   const auto model = load_model(formats::ModelFolder::open(golden("hf-tiny/vit")));

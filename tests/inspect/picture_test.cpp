@@ -217,6 +217,33 @@ TEST(Svg, LeavesOutWhatCannotBeSeen) {
   EXPECT_EQ(count(svg, "class=\"strong\""), 2u);
 }
 
+// A small map is narrower than the colour scale, which is 354 pixels wide and has five steps.
+TEST(Svg, TheColourScaleIsBelowTheMaps) {
+  View view;
+  view.tokens.source = view.tokens.target = {"a"};
+  view.text = "a", view.pair = "b";
+  Map map;
+  map.head = {Kind::encoder, 0, 0};
+  map.rows = map.columns = 1, map.weights = {1.0f};
+  view.maps.push_back(map);
+  const std::string svg = to_svg(view);
+  EXPECT_NE(svg.find("width=\"386\" height=\"162\""), std::string::npos) << svg.substr(0, 200);
+  EXPECT_NE(svg.find("<title>Attention: a | b</title>"), std::string::npos);
+  SvgWriter legend;
+  legend.text(16, 145.045, "0 %", "quiet");
+  for (int step = 0; step < 5; ++step)
+    legend.rectangle(44 + 22 * step, 134.045, 21, 12, "scale", 0.25 * step);
+  legend.text(160, 145.045, "100 % of each row's attention", "quiet");
+  const std::string expected = legend.document(1, 1, "");
+  const std::size_t begin = expected.find("<text ");
+  EXPECT_NE(svg.find(expected.substr(begin)), std::string::npos) << svg << expected;
+  // A summary adds a line of text, and the drawing is at least as wide as this line.
+  view.maps[0].summary.emplace();
+  view.maps[0].summary->caption = std::string(100, 'c');
+  const std::string wide = to_svg(view);
+  EXPECT_NE(wide.find("width=\"652\" height=\"182\""), std::string::npos) << wide.substr(0, 200);
+}
+
 TEST(Svg, EscapesWhatXmlCannotHold) {
   EXPECT_EQ(escaped("a<b>&\"c\"\x01"), "a&lt;b&gt;&amp;&quot;c&quot; ");
   EXPECT_EQ(escaped("\uFFFE\uFFFF\uFFFD\uFF1A"), "\uFFFD\uFFFD\uFFFD\uFF1A");
