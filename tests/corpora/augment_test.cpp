@@ -77,8 +77,7 @@ TEST(RandomMaps, ZoomAndShear) {
   expect_range(zoomed, 0.75, 1.25, [](const AffineMap& map) { return 1.0 / map.xx; });
   for (const AffineMap& map : zoomed) expect_matrix(map, map.xx, 0.0, 0.0, map.xx);
   const std::vector<AffineMap> leaning = maps_of({.shear = 20.0});
-  expect_range(leaning, -20.0, 20.0,
-               [](const AffineMap& map) { return std::atan(2.0 * map.xy) / kDegrees; });
+  expect_range(leaning, -20.0, 20.0, [](const AffineMap& map) { return std::atan(2.0 * map.xy) / kDegrees; });
   for (const AffineMap& map : leaning) expect_matrix(map, 1.0, map.xy, 0.0, 1.0);
 }
 
