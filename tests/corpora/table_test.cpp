@@ -152,6 +152,36 @@ TEST_F(Table, TooManySkippedRowsAreRefused) {
   EXPECT_NO_THROW(RowReport().refuse_more_than(0, "data.max_skipped"));
 }
 
+TEST(RowReports, AreAdded) {
+  RowReport all, none, first, second;
+  first.records = 5, second.records = 1;
+  first.skip(SkipReason::empty, {"a", 3, -1});
+  for (int line = 1; line <= 3; ++line) second.skip(SkipReason::empty, {"b", line, -1});
+  second.skip(SkipReason::rejected, {"c", -1, -1}, "why");
+  all.add(none), all.add(first), all.add(second);
+  EXPECT_EQ(all.text(), "6 records; 4 with an empty text skipped (first: a:3); 1 rejected (first: c)");
+  EXPECT_EQ(all.total_skipped(), 5);
+  ASSERT_EQ(all.skipped().size(), 5u);
+  EXPECT_EQ(all.skipped()[4].what, "why");
+  EXPECT_EQ(all.skipped()[4].reason, SkipReason::rejected);
+  second = {};
+  second.add(first);
+  EXPECT_EQ(second.text(), "5 records; 1 with an empty text skipped (first: a:3)");
+}
+
+TEST(RowReports, ListTheFirst1000Rows) {
+  RowReport all, other;
+  for (int line = 1; line <= 1002; ++line) other.skip(SkipReason::malformed, {"a", line, -1});
+  ASSERT_EQ(other.skipped().size(), 1000u);
+  EXPECT_EQ(other.skipped().back().place.line, 1000);
+  for (int line = 1; line <= 998; ++line) all.skip(SkipReason::malformed, {"b", line, -1});
+  all.add(other);
+  ASSERT_EQ(all.skipped().size(), 1000u);
+  EXPECT_EQ(all.skipped()[997].place.file, "b");
+  EXPECT_EQ(all.skipped()[999].place.line, 2);
+  EXPECT_EQ(all.total_skipped(), 2000);
+}
+
 TEST_F(Table, JsonLinesKeepTheirValues) {
   TableReader reader(
       {.files = {file("t.jsonl",
