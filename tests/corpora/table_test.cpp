@@ -251,6 +251,30 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 column");
 }
 
+TEST_F(Table, TheShortestOfSeveralLineAlignedFilesIsNamed) {
+  const TableOptions options{.files = {file("a", "1\n2\n3\n"), file("b", "1\n"), file("c", "1\n2\n3\n4\n")}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file,
+                      "b:1: line-aligned files have unequal numbers of lines (found " + options.files[0] +
+                          ": 3, " + options.files[1] + ": 1, " + options.files[2] + ": 4)");
+}
+
+TEST_F(Table, OptionsThatCannotBeUsedAreRefused) {
+  EXPECT_REGARD_ERROR(read({}), ErrorKind::usage, "expected at least one file of a table, found none");
+  TableOptions options{.files = {file("t.csv", "a,b\n")}, .format = TableFormat::csv, .delimiter = '"'};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage,
+                      "the delimiter of a CSV file cannot be a quotation mark");
+  options.format = TableFormat::tsv;
+  EXPECT_EQ(read(options), (Rows{{"a,b"}}));
+  options = {.files = {file("t.txt", "a\n")}, .format = TableFormat::text, .columns = {"1", "2"}};
+  EXPECT_REGARD_ERROR(
+      read(options), ErrorKind::usage,
+      "a file of plain text cannot have several columns (expected 1 column, found 2 columns)");
+  EXPECT_REGARD_ERROR(read_csv("\xFF,b\n1,2\n", {"b"}), ErrorKind::bad_file,
+                      "t.csv:1: the header is not UTF-8");
+  EXPECT_REGARD_ERROR(read_csv("a,b\n", {"0"}), ErrorKind::usage,
+                      "invalid column (expected a name, or a number from 1, found '0')");
+}
+
 // A process can have only about 1000 files open by default.
 TEST_F(Table, FilesThatAreReadInOrderAreOpenedOneAtATime) {
   const auto open_files = [] {
