@@ -56,6 +56,24 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
+// After start + n new tokens, the score s of an end token is s + |s| · (factorⁿ − 1).
+TEST(TokenRules, ThePenaltyOfLengthGrowsAfterItsStart) {
+  TokenRules rules;
+  rules.ending = {2, 2.0};
+  const auto scores_after = [&](std::size_t generated) {
+    const std::vector<std::int32_t> prompt{4}, written(generated, 7), end{1, 2, 3};
+    std::vector<float> scores{1.0f, 1.0f, -1.0f, -std::numeric_limits<float>::infinity(), 1.0f};
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = end, .max_new = 20},
+          scores, history);
+    EXPECT_EQ(scores[3], -std::numeric_limits<float>::infinity()) << "a forbidden token stays forbidden";
+    return std::vector<float>{scores[0], scores[1], scores[2], scores[4]};
+  };
+  EXPECT_EQ(scores_after(2), (std::vector<float>{1.0f, 1.0f, -1.0f, 1.0f}));
+  EXPECT_EQ(scores_after(3), (std::vector<float>{1.0f, 2.0f, 0.0f, 1.0f}));
+  EXPECT_EQ(scores_after(5), (std::vector<float>{1.0f, 8.0f, 6.0f, 1.0f}));
+}
+
 // The number of tokens since the start of the penalty may be too large for 64-bit integers.
 TEST(TokenRules, ThePenaltyOfLengthMayStartAtAnyInteger) {
   for (const std::int64_t start : {std::int64_t{-1000}, std::numeric_limits<std::int64_t>::min()}) {
