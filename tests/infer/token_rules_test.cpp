@@ -120,6 +120,24 @@ TEST(TokenRules, TheFirstTokensAreForcedOrSuppressed) {
   EXPECT_REGARD_ERROR(rules.check(5), ErrorKind::usage, "forced_bos_token_id");
 }
 
+// forced_last allows only its tokens as the last of max_new tokens.
+TEST(TokenRules, TheLastTokenIsForced) {
+  TokenRules rules;
+  const auto scores_after = [&](std::size_t generated) {
+    const std::vector<std::int32_t> prompt{4, 4}, written(generated, 0);
+    std::vector<float> scores(4, 0.5f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = {}, .max_new = 3},
+          scores, history);
+    return scores;
+  };
+  const float never = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(scores_after(2), std::vector<float>(4, 0.5f)) << "without the rule";
+  rules.forced_last = {1, 3};
+  EXPECT_EQ(scores_after(1), std::vector<float>(4, 0.5f));
+  EXPECT_EQ(scores_after(2), (std::vector<float>{never, 0.0f, never, 0.0f}));
+}
+
 // The time of the penalties, per token or per occurrence, is not quadratic in the length of the text.
 TEST(TokenRules, PenaltiesOfALongTextAreFast) {
   constexpr std::int32_t kTokens = 400000;
