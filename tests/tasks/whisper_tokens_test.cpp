@@ -98,6 +98,16 @@ TEST_F(WhisperToken, WrongOnesAreRefused) {
   EXPECT_EQ(read("no_timestamps_token_id", vocabulary - 2).first_time(), vocabulary - 1);
 }
 
+TEST_F(WhisperToken, NeedAStartAndAnEnd) {
+  loaded_.options.end_tokens = {0, 303}, loaded_.options.start_token = 0;
+  EXPECT_EQ(read().end, 0);
+  EXPECT_EQ(read().start, 0);
+  loaded_.options.end_tokens = {};
+  EXPECT_REGARD_ERROR(read(), ErrorKind::usage, "the model cannot transcribe");
+  loaded_.options.end_tokens = {303}, loaded_.options.start_token = -1;
+  EXPECT_REGARD_ERROR(read(), ErrorKind::usage, "the model cannot transcribe");
+}
+
 TEST(WhisperOptions, HaveLimits) {
   const double infinite = std::numeric_limits<double>::infinity(), none = std::nan("");
   tasks::WhisperOptions options;
