@@ -36,6 +36,12 @@ void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
         .expected("at most " + std::to_string(limit) + " tokens");
 }
 
+Network& with_decoder(Network& model) {
+  if (model.kind() != ModelKind::encoder) return model;
+  throw usage_error("this model cannot generate text: it has no decoder")
+      .expected("a decoder or an encoder-decoder");
+}
+
 std::int64_t rows_of(const SearchOptions& options, const SchedulerLimits& limits) {
   if (limits.rows > 0) return limits.rows;
   const std::int64_t width = width_of(options);
@@ -66,16 +72,13 @@ void SchedulerLimits::check() const {
 
 Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
                      const SchedulerLimits& limits)
-    : model_(model),
+    : model_(with_decoder(model)),
       options_((options.check(), options)),
       listener_(listener),
       limits_((limits.check(), limits)),
       tape_(pool, arena_),
       cache_(cache_for(model, options, limits, kept_slots(model, limits))),
       chooser_(pool, model.vocabulary()) {
-  if (model.kind() == ModelKind::encoder)
-    throw usage_error("this model cannot generate text: it has no decoder")
-        .expected("a decoder or an encoder-decoder");
   check_tokens(options, model);
   tape_.probe = options.probe;
   const std::int64_t rows = cache_.slot_count() - kept_slots(model, limits_);

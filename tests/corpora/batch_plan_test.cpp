@@ -117,6 +117,21 @@ TEST(RandomWindows, StayInsideAndReachBothEnds) {
   EXPECT_EQ(*std::max_element(starts.begin(), starts.end()), 11);  // inputs 11 to 18, last label at 19
 }
 
+// Weights multiply the number of starts of a source. Source 1 has too few tokens for a window, source 2 has
+// the weight 0, and the last source has starts only up to the end of the stream.
+TEST(RandomWindows, OfWeightedSourcesAreDrawnInProportion) {
+  std::vector<std::int64_t> starts(20000);
+  random_windows(1, 7, 108, 8, starts,
+                 std::vector<WeightedSource>{{20, 1.0}, {20, 5.0}, {40, 0.0}, {108, 3.0}});
+  std::vector<double> counts(108);
+  for (const std::int64_t start : starts) ++counts[static_cast<std::size_t>(start)];
+  const double unit = 20000.0 / (20 + 3 * 60);  // expected number of draws of each start of source 0
+  for (std::size_t start = 0; start < 108; ++start) {
+    const double weight = start < 20 ? 1.0 : start < 40 || start >= 100 ? 0.0 : 3.0;
+    EXPECT_NEAR(counts[start], weight * unit, weight * 0.3 * unit) << start;
+  }
+}
+
 TEST(WindowPlan, CoversTheStreamOnce) {
   WindowPlan plan;
   plan.make(101, 10, 1, 0);

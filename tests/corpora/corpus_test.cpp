@@ -184,6 +184,27 @@ TEST_F(Corpus, ATextWithoutLineEndsComesInPiecesOfWholeCharacters) {
                       "t.txt:1: the line is not UTF-8");
 }
 
+// The text of this test has more than one block, so that the number of a line counts the lines of all blocks
+// before it.
+TEST_F(Corpus, FaultyLinesHaveTheirNumbersInTheWholeFile) {
+  std::string text;
+  for (int line = 1; line <= 40'000; ++line) text += line % 20'000 == 0 ? "\xFF\n" : "0123456789\n";
+  CorpusReport counts;
+  EXPECT_EQ(read_text({file("t.txt", text)}, Faulty::skip, counts).size(), 39'998u * 11);
+  EXPECT_EQ(counts.records, 39'998);
+  ASSERT_EQ(counts.skipped().size(), 2u);
+  EXPECT_EQ(counts.skipped()[0].place.line, 20'000);
+  EXPECT_EQ(counts.skipped()[1].place.line, 40'000);
+  EXPECT_EQ(counts.skipped()[1].place.file, (folder / "t.txt").string());
+}
+
+TEST_F(Corpus, ColumnsAreNecessaryForTables) {
+  for (const auto& [name, format] : {std::pair("a.tsv", CorpusFormat::tsv), {"a.jsonl", CorpusFormat::jsonl}})
+    EXPECT_REGARD_ERROR(CorpusReader({.files = {file(name, "")}, .format = format}), ErrorKind::usage,
+                        std::string("'columns' is empty for ") + file(name, ""));
+  EXPECT_EQ(read({.files = {file("a.tsv", "one\ttwo\n")}}), (Records{{"one\ttwo"}})) << "lines by default";
+}
+
 // If each block searched the whole line again for its end, this test would take about 25 s.
 TEST_F(Corpus, AVeryLongLineIsReadInLinearTime) {
   const std::string text = file("t.txt", std::string(std::size_t{60} << 20, 'x') + "\ny");

@@ -152,6 +152,17 @@ TEST(Image, DamagedFilesAreRefused) {
   EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
 }
 
+TEST(Image, NamesOfImagesEndLikeOneOrAreFilesOfImages) {
+  testing::TemporaryFolder temporary;
+  for (const char* name : {"a.png", "a.b.JPG", "a.jpeg", "x/a.webp", "a.ppm", "A.PGM"})
+    EXPECT_TRUE(data::names_image(name, temporary.path())) << name;
+  testing::write_file(temporary.path(), "letters", "P2 1 1 255 7");
+  testing::write_file(temporary.path(), "text", "P2");
+  EXPECT_TRUE(data::names_image("letters", temporary.path()));
+  for (const char* name : {"text", "none", "png", "a.png.txt", "a cat", ""})
+    EXPECT_FALSE(data::names_image(name, temporary.path())) << name;
+}
+
 // A pipe can be read only once. If the detection read a pipe that contains a list of files, the beginning of
 // the list would be lost.
 TEST(Image, DetectionOfTheFormatDoesNotReadPipes) {
@@ -179,6 +190,25 @@ TEST(Image, PlainAndDeepPixmapsAreRead) {
   testing::write_file(temporary.path(), "plain.ppm", "P3 # colours\n2 1 # size\n15\n15 0 7  1 2 3\n");
   const Image plain = data::read_images(temporary / "plain.ppm")[0];
   EXPECT_EQ(plain.pixels, (std::vector<std::uint8_t>{255, 0, 119, 17, 34, 51}));
+  // comments before and after every number, and at the end of the file
+  testing::write_file(temporary.path(), "comments.pgm", "P2#a\n#b\n3#c\n\t1\r255 0 128#d\n255#e");
+  EXPECT_EQ(data::read_images(temporary / "comments.pgm")[0].pixels,
+            (std::vector<std::uint8_t>{0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  const auto refused = [&](const std::string& bytes, const char* message) {
+    testing::write_file(temporary.path(), "wrong", bytes);
+    EXPECT_REGARD_ERROR(data::read_images(temporary / "wrong"), ErrorKind::bad_file, message);
+  };
+  refused("P2 2 1 7\n7 8", "a number in the image file is too large (expected at most 7)");
+  refused(std::string("P5 2 1 7\n\7\10", 11),
+          "a pixel exceeds the maximum colour value (expected at most 7, "
+          "found 8)");
+  refused("P2 2 1 65536\n7 8", "a number in the image file is too large (expected at most 65535)");
+  refused("P2 2 1 0\n7 8", "the maximum colour value is 0 (expected 1 to 65535)");
+  refused("P2 2 x 7\n7 8", "a number in the image file is missing (expected digits)");
+  refused("P6 2 1 255\nabcde",
+          "the image ends before its last pixel (expected at least 6 bytes of pixels, "
+          "found 5 bytes of pixels)");
+  refused("P5 2 1 256\nabc", "expected at least 4 bytes of pixels");
   testing::write_file(temporary.path(), "deep.pgm", std::string("P5 1 2 65535\n\xff\xff\x80\x00", 17));
   const Image deep = data::read_images(temporary / "deep.pgm")[0];
   EXPECT_EQ(deep.pixels, (std::vector<std::uint8_t>{255, 255, 255, 128, 128, 128}));

@@ -99,6 +99,60 @@ TEST_F(LabelledImage, TablesOfPixels) {
             2);
 }
 
+TEST_F(LabelledImage, DescriptionsOfTablesOfPixelsHaveLimits) {
+  const std::string path = file("t.csv", "65535,0,257,128,9\n");
+  const LabelledImages set = read_pixel_table({.file = path, .highest = 65535});
+  EXPECT_EQ(set.images.at(0).pixels, (std::vector<std::uint8_t>{255, 255, 255, 0, 0, 0, 1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(read_pixel_table({.file = path, .label_column = 2, .highest = 65535}).labels,
+            (std::vector<std::string>{"0"}));
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .label_column = 6, .highest = 65535}),
+                      ErrorKind::bad_file, "the row has no column for the label (found 5 columns)");
+  EXPECT_EQ(read_pixel_table({.file = file("one.csv", "1,one\n"), .highest = 1}).images.at(0).height, 1);
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = file("none.csv", "one\n")}), ErrorKind::bad_file,
+                      "the row has no pixels");
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .height = 2, .highest = 65535}), ErrorKind::usage,
+                      "invalid description of a table of pixels (expected maximum 1 to 65535, height and "
+                      "width both above 0 or both 0, label column at least 0, found maximum 65535, height 2, "
+                      "width 0, label column 0)");
+  for (const PixelTable& wrong :
+       {PixelTable{.file = path, .highest = 0}, PixelTable{.file = path, .highest = 65536},
+        PixelTable{.file = path, .height = -2, .width = -2}, PixelTable{.file = path, .width = 2},
+        PixelTable{.file = path, .label_column = -1}})
+    EXPECT_REGARD_ERROR(read_pixel_table(wrong), ErrorKind::usage, "invalid description");
+}
+
+TEST_F(LabelledImage, FilesAreImagesAndLabelsInTurnOrFolders) {
+  TableOptions table{.files = {file("images", kImages), file("labels", kLabels), file("more", kImages)}};
+  EXPECT_REGARD_ERROR(
+      read_picture_rows(table), ErrorKind::usage,
+      "each file of images requires a file of labels (expected a folder, pairs of IDX files "
+      "(images, labels), or a .tsv, .csv or .jsonl table of paths and labels, found 3 files)");
+  table.files.push_back(table.files[1]);
+  const PictureRows rows = read_picture_rows(table);
+  ASSERT_EQ(rows.rows.size(), 4u);
+  EXPECT_EQ(rows.rows[1].source, 0u);
+  EXPECT_EQ(rows.rows[2].source, 1u);
+  EXPECT_EQ(rows.rows[3].place.line, 2);
+  EXPECT_EQ(rows.rows[3].name(), "image 2 of more");
+  EXPECT_EQ(rows.rows[3].text, "0");
+  EXPECT_EQ(rows.rows[3].read().at(0, 1)[0], 4);
+  EXPECT_EQ(rows.report.records, 4);
+  table.files = {folder.path().string(), table.files[0]};
+  EXPECT_REGARD_ERROR(read_picture_rows(table), ErrorKind::usage,
+                      "folders of images and files of images cannot be mixed (expected only folders, or only "
+                      "files, found " +
+                          table.files[1] + ")");
+  std::filesystem::create_directory(folder / "cat");
+  file("cat/a.pgm", "P2 1 1 255 7");
+  table.files = {folder.path().string(), folder.path().string()};
+  const PictureRows folders = read_picture_rows(table);
+  ASSERT_EQ(folders.rows.size(), 2u);
+  EXPECT_EQ(folders.rows[1].source, 1u);
+  EXPECT_EQ(folders.rows[1].text, "cat");
+  EXPECT_EQ(folders.rows[1].name(), "cat/a.pgm");
+  EXPECT_EQ(folders.report.records, 2);
+}
+
 // All columns are read in order, and the names in the header are not searched. Therefore, names may repeat,
 // and a wide table is read in linear time.
 TEST_F(LabelledImage, TheColumnsOfATableOfPixelsMayHaveEqualNames) {

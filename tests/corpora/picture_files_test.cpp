@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "corpora/pixel_sums.h"
+#include "data/encode_png.h"
 #include "data/orientation.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -39,6 +40,26 @@ TEST(PictureFiles, TruncatedOnesAreRefused) {
           whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size()))));
       EXPECT_REGARD_ERROR(data::read_images(temporary / name), ErrorKind::bad_file, name);
     }
+  }
+}
+
+// The rows of the second image need two blocks of the uncompressed stream.
+TEST(PictureFiles, WrittenPngHasTheSamePixels) {
+  testing::TemporaryFolder temporary;
+  for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{2, 3}, {150, 200}}) {
+    Image image = data::blank_image(height, width, "");
+    for (std::size_t i = 0; i < image.pixels.size(); ++i)
+      image.pixels[i] = static_cast<std::uint8_t>(i * i * 7 % 251);
+    const std::string png = data::encode_png(image);
+    testing::write_file(temporary.path(), "a.png", png);
+    const Image found = data::read_one_image(temporary / "a.png");
+    EXPECT_EQ(found.height, height);
+    EXPECT_EQ(found.width, width);
+    EXPECT_TRUE(found.pixels == image.pixels);
+    const std::size_t rows = static_cast<std::size_t>(height * (1 + 3 * width));
+    const std::size_t blocks = (rows + 0xfffe) / 0xffff;
+    // signature, three chunks with 12 bytes each, header, and zlib stream
+    EXPECT_EQ(png.size(), 8 + 3 * 12 + 13 + (2 + 5 * blocks + rows + 4));
   }
 }
 

@@ -85,6 +85,17 @@ TEST(OggFiles, WithoutTheirLastPageAreErrors) {
   EXPECT_REGARD_ERROR(data::read_sound(folder / "cut.ogg", kRate, 10.0), ErrorKind::bad_file, "cut.ogg");
 }
 
+// The last page is marked as the last one and ends too early.
+TEST(OggFiles, WithAShortLastPageAreErrors) {
+  const std::string whole = read_file(testing::golden("sound/files/tone.ogg"));
+  const std::size_t page = whole.rfind("OggS");
+  testing::TemporaryFolder folder;
+  for (const std::size_t size : {page + 20, page + 27, page + 28, whole.size() - 1}) {
+    write_file_atomically(folder / "cut.ogg", whole.substr(0, size));
+    EXPECT_REGARD_ERROR(data::read_sound(folder / "cut.ogg", kRate, 10.0), ErrorKind::bad_file, "cut.ogg");
+  }
+}
+
 // Some programs write a long chunk, such as a picture, before the chunk "fmt ". The chunk of this test has
 // 200,000 bytes, more than one read of the stream returns.
 TEST(AdpcmFiles, MayHaveALongChunkBeforeTheFormat) {
@@ -154,6 +165,7 @@ TEST(UncompressedFiles, WithoutTheirLastSamplesAreErrors) {
   EXPECT_EQ(frames(aiff_header(200)), 100u);
   EXPECT_EQ(frames(wave64_header(200)), 100u);
   EXPECT_EQ(frames(aiff_header(0x7F000000)), 100u);
+  EXPECT_EQ(frames(aiff_header(0xFFFF0000)), 100u);
   EXPECT_EQ(frames(au_header(0xFFFFFFFF)), 100u);
   for (const std::string& header : {aiff_header(202), au_header(202), wave64_header(202)})
     EXPECT_REGARD_ERROR(frames(header), ErrorKind::bad_file, "the file is truncated");

@@ -74,6 +74,11 @@ TEST_F(Sound, UnknownSizesEndWithTheFile) {
   // Chunks after an empty chunk of samples are not samples.
   const std::string list = "LIST" + little(6, 4) + "INFOab";
   EXPECT_TRUE(read(WavFile{.data = list, .size = 0}.text()).empty());
+  // If the size of the file is unknown or too small as well, all bytes are samples.
+  for (const std::uint64_t size : {0xFFFFFFFFull, 0x7FFFF000ull, 0x80000000ull, 30ull}) {
+    const std::string text = WavFile{.data = list, .size = 0}.text();
+    EXPECT_EQ(read("RIFF" + little(size, 4) + text.substr(8)).size(), list.size() / 2) << size;
+  }
 }
 
 TEST_F(Sound, Rf64HasSizesOf64Bits) {

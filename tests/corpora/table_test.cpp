@@ -170,6 +170,36 @@ TEST_F(Table, TooManySkippedRowsAreRefused) {
   EXPECT_NO_THROW(RowReport().refuse_more_than(0, "data.max_skipped"));
 }
 
+TEST(RowReports, AreAdded) {
+  RowReport all, none, first, second;
+  first.records = 5, second.records = 1;
+  first.skip(SkipReason::empty, {"a", 3, -1});
+  for (int line = 1; line <= 3; ++line) second.skip(SkipReason::empty, {"b", line, -1});
+  second.skip(SkipReason::rejected, {"c", -1, -1}, "why");
+  all.add(none), all.add(first), all.add(second);
+  EXPECT_EQ(all.text(), "6 records; 4 with an empty text skipped (first: a:3); 1 rejected (first: c)");
+  EXPECT_EQ(all.total_skipped(), 5);
+  ASSERT_EQ(all.skipped().size(), 5u);
+  EXPECT_EQ(all.skipped()[4].what, "why");
+  EXPECT_EQ(all.skipped()[4].reason, SkipReason::rejected);
+  second = {};
+  second.add(first);
+  EXPECT_EQ(second.text(), "5 records; 1 with an empty text skipped (first: a:3)");
+}
+
+TEST(RowReports, ListTheFirst1000Rows) {
+  RowReport all, other;
+  for (int line = 1; line <= 1002; ++line) other.skip(SkipReason::malformed, {"a", line, -1});
+  ASSERT_EQ(other.skipped().size(), 1000u);
+  EXPECT_EQ(other.skipped().back().place.line, 1000);
+  for (int line = 1; line <= 998; ++line) all.skip(SkipReason::malformed, {"b", line, -1});
+  all.add(other);
+  ASSERT_EQ(all.skipped().size(), 1000u);
+  EXPECT_EQ(all.skipped()[997].place.file, "b");
+  EXPECT_EQ(all.skipped()[999].place.line, 2);
+  EXPECT_EQ(all.total_skipped(), 2000);
+}
+
 TEST_F(Table, JsonLinesKeepTheirValues) {
   TableReader reader(
       {.files = {file("t.jsonl",
@@ -237,6 +267,30 @@ TEST_F(Table, LineAlignedFilesAreColumns) {
   EXPECT_EQ(read(options), (Rows{{"one", "eins"}, {"", "zwei"}}));
   options.columns = {"en"};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "expected 2 columns, found 1 column");
+}
+
+TEST_F(Table, TheShortestOfSeveralLineAlignedFilesIsNamed) {
+  const TableOptions options{.files = {file("a", "1\n2\n3\n"), file("b", "1\n"), file("c", "1\n2\n3\n4\n")}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file,
+                      "b:1: line-aligned files have unequal numbers of lines (found " + options.files[0] +
+                          ": 3, " + options.files[1] + ": 1, " + options.files[2] + ": 4)");
+}
+
+TEST_F(Table, OptionsThatCannotBeUsedAreRefused) {
+  EXPECT_REGARD_ERROR(read({}), ErrorKind::usage, "expected at least one file of a table, found none");
+  TableOptions options{.files = {file("t.csv", "a,b\n")}, .format = TableFormat::csv, .delimiter = '"'};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage,
+                      "the delimiter of a CSV file cannot be a quotation mark");
+  options.format = TableFormat::tsv;
+  EXPECT_EQ(read(options), (Rows{{"a,b"}}));
+  options = {.files = {file("t.txt", "a\n")}, .format = TableFormat::text, .columns = {"1", "2"}};
+  EXPECT_REGARD_ERROR(
+      read(options), ErrorKind::usage,
+      "a file of plain text cannot have several columns (expected 1 column, found 2 columns)");
+  EXPECT_REGARD_ERROR(read_csv("\xFF,b\n1,2\n", {"b"}), ErrorKind::bad_file,
+                      "t.csv:1: the header is not UTF-8");
+  EXPECT_REGARD_ERROR(read_csv("a,b\n", {"0"}), ErrorKind::usage,
+                      "invalid column (expected a name, or a number from 1, found '0')");
 }
 
 // A process can have only about 1000 files open by default.

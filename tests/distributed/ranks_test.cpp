@@ -72,6 +72,80 @@ TEST(Ranks, ASilentRankEndsTheWaitAndIsNamed) {
   EXPECT_LT(watch.seconds(), 30.0);
 }
 
+// The connection of rank 1 of 3, which fails at one of its functions.
+class BrokenTransport : public Transport {
+ public:
+  explicit BrokenTransport(const char* part, int* exit_code = nullptr) : part_(part), exit_code_(exit_code) {}
+  int rank() const override { return 1; }
+  int size() const override { return 3; }
+  int local_size() const override { return 2; }
+  bool send(int, const std::byte*, std::size_t, int, Channel) override { return part_ != "send"; }
+  bool receive(int, std::byte*, std::size_t, int, Channel) override { return part_ != "receive"; }
+  bool completed(std::vector<int>&) override { return part_ != "completed"; }
+  std::string failure() const override { return part_ + " failed"; }
+  void close() override {}
+  void abort(int exit_code) override { *exit_code_ = exit_code; }
+
+ private:
+  std::string part_;
+  int* exit_code_;
+};
+
+TEST(Ranks, AFailureOfTheConnectionIsAnError) {
+  for (const char* part : {"send", "receive", "completed"}) {
+    const std::string message = "rank 1 of 3 cannot reach the other ranks (found " + std::string(part) +
+                                " failed). Check the machines and the network, then continue from the last "
+                                "checkpoint with --resume";
+    for (const auto& use :
+         {+[](Ranks& ranks) { ranks.barrier(); }, +[](Ranks& ranks) { StopVote(ranks).finish(true); }}) {
+      Ranks ranks(std::make_unique<BrokenTransport>(part));
+      const Error error = testing::error_of([&] { use(ranks); });
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_NE(std::string(error.what()).find(message.substr(0, message.find(')'))), std::string::npos)
+          << error.what();
+      EXPECT_NE(std::string(error.what()).find("--resume"), std::string::npos) << error.what();
+    }
+  }
+}
+
+// Both ranks are named once, although several messages to and from each of them are missing.
+TEST(Ranks, AllSilentRanksAreNamedOnce) {
+  for (const auto& use :
+       {+[](Ranks& ranks) { ranks.barrier(); }, +[](Ranks& ranks) { StopVote(ranks).finish(true); }}) {
+    Ranks ranks(std::make_unique<BrokenTransport>("nothing"));
+    ranks.set_timeout(0.01);
+    EXPECT_EQ(ranks.timeout(), 0.01);
+    EXPECT_EQ(ranks.local_size(), 2);
+    const Error error = testing::error_of([&] { use(ranks); });
+    EXPECT_NE(std::string(error.what())
+                  .find("rank 1 of 3 has waited 0.01 s for ranks 0, 2 (expected a message within "
+                        "'distributed.timeout', found none)"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Ranks, AbortEndsAllRanks) {
+  int exit_code = 0;
+  Ranks(std::make_unique<BrokenTransport>("", &exit_code)).abort(3);
+  EXPECT_EQ(exit_code, 3);
+  Ranks().abort(3);  // has no effect, because there is only one rank
+}
+
+TEST(Exchange, ReturnsTheIndexOfTheLastMessage) {
+  Ranks ranks(std::make_unique<BrokenTransport>(""));
+  Exchange exchange(ranks);
+  std::vector<std::byte> data(2 * Exchange::kLargest);
+  const std::span<std::byte> all(data);
+  EXPECT_EQ(exchange.send(0, all.first(1)), 0u);
+  EXPECT_EQ(exchange.receive(0, all.first(Exchange::kLargest)), 1u);
+  EXPECT_EQ(exchange.receive(2, all.first(Exchange::kLargest + 1)), 3u);
+  EXPECT_EQ(exchange.send(2, all), 5u);
+  EXPECT_EQ(exchange.send(2, all.first(0)), 5u) << "nothing is sent";
+  EXPECT_TRUE(exchange.done(2, 2));
+  EXPECT_FALSE(exchange.done(5, 6));
+}
+
 // A stop of rank 1 at its third step stops the other ranks long before their last step, within the time limit
 // of 0.5 s. Other exchanges are possible during the vote, and a second vote starts with no votes.
 TEST(StopVote, OneRankStopsAllWithoutATimeout) {

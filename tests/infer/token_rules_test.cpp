@@ -56,6 +56,24 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
+// After start + n new tokens, the score s of an end token is s + |s| · (factorⁿ − 1).
+TEST(TokenRules, ThePenaltyOfLengthGrowsAfterItsStart) {
+  TokenRules rules;
+  rules.ending = {2, 2.0};
+  const auto scores_after = [&](std::size_t generated) {
+    const std::vector<std::int32_t> prompt{4}, written(generated, 7), end{1, 2, 3};
+    std::vector<float> scores{1.0f, 1.0f, -1.0f, -std::numeric_limits<float>::infinity(), 1.0f};
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = end, .max_new = 20},
+          scores, history);
+    EXPECT_EQ(scores[3], -std::numeric_limits<float>::infinity()) << "a forbidden token stays forbidden";
+    return std::vector<float>{scores[0], scores[1], scores[2], scores[4]};
+  };
+  EXPECT_EQ(scores_after(2), (std::vector<float>{1.0f, 1.0f, -1.0f, 1.0f}));
+  EXPECT_EQ(scores_after(3), (std::vector<float>{1.0f, 2.0f, 0.0f, 1.0f}));
+  EXPECT_EQ(scores_after(5), (std::vector<float>{1.0f, 8.0f, 6.0f, 1.0f}));
+}
+
 // The number of tokens since the start of the penalty may be too large for 64-bit integers.
 TEST(TokenRules, ThePenaltyOfLengthMayStartAtAnyInteger) {
   for (const std::int64_t start : {std::int64_t{-1000}, std::numeric_limits<std::int64_t>::min()}) {
@@ -100,6 +118,24 @@ TEST(TokenRules, TheFirstTokensAreForcedOrSuppressed) {
   rules.check(5);
   rules.forced_first = 5;
   EXPECT_REGARD_ERROR(rules.check(5), ErrorKind::usage, "forced_bos_token_id");
+}
+
+// forced_last allows only its tokens as the last of max_new tokens.
+TEST(TokenRules, TheLastTokenIsForced) {
+  TokenRules rules;
+  const auto scores_after = [&](std::size_t generated) {
+    const std::vector<std::int32_t> prompt{4, 4}, written(generated, 0);
+    std::vector<float> scores(4, 0.5f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = {}, .max_new = 3},
+          scores, history);
+    return scores;
+  };
+  const float never = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(scores_after(2), std::vector<float>(4, 0.5f)) << "without the rule";
+  rules.forced_last = {1, 3};
+  EXPECT_EQ(scores_after(1), std::vector<float>(4, 0.5f));
+  EXPECT_EQ(scores_after(2), (std::vector<float>{never, 0.0f, never, 0.0f}));
 }
 
 // The time of the penalties, per token or per occurrence, is not quadratic in the length of the text.

@@ -88,6 +88,48 @@ TEST(Answer, BelowTheThresholdIsNone) {
   EXPECT_EQ(some.answer(some.read("who?", "maria sings near the old river.")).size(), 2u);
 }
 
+TEST(Answer, TokensOfAReadingAreThoseOfItsWindows) {
+  const infer::LoadedModel model = opened("hf-more/bert-qa-stride");
+  ThreadPool pool(1);
+  const Answerer answerer(model, pool, {.window = 20, .stride = 4});
+  std::string text = "maria sings";
+  for (int i = 0; i < 12; ++i, text += " near the old river") {
+    const Answerer::Reading reading = answerer.read("who?", text);
+    std::int64_t tokens = 0;
+    for (const Answerer::Reading::Window& window : reading.windows) {
+      EXPECT_LE(window.input.tokens(), 20);
+      tokens += window.input.tokens();
+    }
+    EXPECT_EQ(reading.tokens(), tokens);
+    // The bound counts whole windows, and at most one window and the final part more.
+    const std::int64_t most = answerer.most_tokens("who?", text);
+    EXPECT_GE(most, tokens);
+    EXPECT_LE(most, 20 * (std::ssize(reading.windows) + 2));
+    EXPECT_EQ(most % 20, 0);
+  }
+}
+
+TEST(Answer, TheStrideIsLessThanTheWindow) {
+  const infer::LoadedModel model = opened("hf-more/bert-qa-stride");
+  ThreadPool pool(1);
+  EXPECT_NO_THROW(Answerer(model, pool, {.window = 40, .stride = 39}));
+  for (const std::int64_t stride : {-1, 40})
+    EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 40, .stride = stride}), ErrorKind::usage,
+                        "the stride is out of range (expected at least 0 and less than 40 tokens, found " +
+                            std::to_string(stride) + " tokens)");
+  EXPECT_REGARD_ERROR(
+      Answerer(model, pool, {.window = 41}), ErrorKind::usage,
+      "the window exceeds the model's maximum number of positions (expected at most 40 tokens, "
+      "found 41 tokens)");
+  AnswerOptions none;
+  none.count = 0;
+  EXPECT_REGARD_ERROR(Answerer(model, pool, none), ErrorKind::usage,
+                      "the number of answers or their maximum length is out of range (expected at least 1 "
+                      "answer and 1 token, found 0 answers of at most 15 tokens)");
+  none.count = 1, none.longest = 0;
+  EXPECT_REGARD_ERROR(Answerer(model, pool, none), ErrorKind::usage, "found 1 answers of at most 0 tokens");
+}
+
 TEST(Answer, WhatCannotBeAnsweredIsRefused) {
   const infer::LoadedModel model = opened("hf-more/bert-qa-stride"), other = opened("hf-more/bert-nli");
   ThreadPool pool(1);

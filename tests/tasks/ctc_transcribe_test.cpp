@@ -178,6 +178,75 @@ TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   EXPECT_NEAR(a[0].end, b[0].end, 0.1);
 }
 
+// The words of segments that end at spaces or pauses are those of one long segment.
+TEST_F(CtcFolder, SegmentsEndBetweenWords) {
+  constexpr double kFrame = 10.0 / 16000.0;  // the model has one frame for 10 samples
+  tasks::TranscribeOptions options;
+  options.ctc.word_times = true, options.ctc.pause_seconds = options.ctc.segment_seconds = 100.0;
+  const std::vector<TranscriptSegment> one = transcribe(options);
+  ASSERT_EQ(one.size(), 1u);
+  const std::vector<tasks::TranscriptWord>& words = one[0].words;
+  ASSERT_GT(words.size(), 100u);
+  const auto expect_words = [&](const std::vector<TranscriptSegment>& segments) {
+    std::size_t next = 0;
+    for (const TranscriptSegment& segment : segments) {
+      EXPECT_EQ(segment.start, segment.words.front().start);
+      EXPECT_EQ(segment.end, segment.words.back().end);
+      for (const tasks::TranscriptWord& word : segment.words) {
+        ASSERT_LT(next, words.size());
+        EXPECT_EQ(word.text, words[next].text);
+        EXPECT_NEAR(word.start, words[next].start, 1e-9);
+        EXPECT_NEAR(word.end, words[next++].end, 1e-9);
+      }
+    }
+    EXPECT_EQ(next, words.size());
+  };
+  // A segment ends at the first space at or after segment_seconds.
+  options.ctc.segment_seconds = 0.1;
+  const std::vector<TranscriptSegment> segments = transcribe(options);
+  expect_words(segments);
+  EXPECT_GT(segments.size(), 20u);
+  for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
+    const double begin = i == 0 ? 0.0 : segments[i - 1].end + kFrame;
+    EXPECT_GT(segments[i].end + kFrame - begin, 0.1 - 1e-9);
+    EXPECT_LT(segments[i].words.back().start - begin, 0.1 + 1e-9);
+  }
+  options.ctc.segment_seconds = std::round(words[0].end / kFrame + 1.0) * kFrame;  // with the space
+  EXPECT_EQ(transcribe(options).at(0).text, words[0].text);
+  options.ctc.segment_seconds += kFrame;
+  EXPECT_EQ(transcribe(options).at(0).text, words[0].text + " " + words[1].text);
+}
+
+TEST_F(CtcFolder, SegmentsEndAtPauses) {
+  constexpr double kFrame = 10.0 / 16000.0;
+  tasks::TranscribeOptions options;
+  options.ctc.word_times = true, options.ctc.segment_seconds = 100.0;
+  options.ctc.pause_seconds = 2 * kFrame;
+  const std::vector<TranscriptSegment> segments = transcribe(options);
+  EXPECT_GT(segments.size(), 3u);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (i > 0) {
+      EXPECT_GT(segments[i].start - segments[i - 1].end, 1.5 * kFrame) << i;
+    }
+    const std::vector<tasks::TranscriptWord>& words = segments[i].words;
+    longest = std::max(longest, words.size());
+    for (std::size_t w = 1; w < words.size(); ++w)
+      EXPECT_LT(words[w].start - words[w - 1].end, 1.5 * kFrame) << i << " " << w;
+  }
+  EXPECT_GT(longest, 1u);
+}
+
+TEST_F(CtcFolder, TheBeamHasLimits) {
+  tasks::TranscribeOptions options;
+  for (const std::int64_t beam : {0, 1025}) {
+    options.ctc.beam = beam;
+    EXPECT_REGARD_ERROR(
+        transcribe(options), ErrorKind::usage,
+        "the beam width is out of range (expected 1 to 1024, found " + std::to_string(beam) + ")");
+  }
+}
+
 // Without spaces and pauses, segments still end, so that memory does not grow with the sound.
 TEST_F(CtcFolder, SegmentsWithoutSpacesEnd) {
   write_file_atomically(folder_ / "vocab.json",

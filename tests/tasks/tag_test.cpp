@@ -150,6 +150,26 @@ TEST(Tag, WindowsCoverEveryWordOnce) {
   }
 }
 
+// By default, a window overlaps the next one by a quarter of its content.
+TEST(Tag, WindowsOverlapByAQuarterByDefault) {
+  const infer::LoadedModel model = opened_tagger("hf-more/bert-ner");
+  ThreadPool pool(1);
+  const std::vector<std::string> words(60, "slowlands");
+  const Tagger own(model, pool, {.window = 18}), same(model, pool, {.window = 18, .stride = 4});
+  const Tagger::Reading a = own.read_words(words), b = same.read_words(words);
+  ASSERT_EQ(a.windows.size(), b.windows.size());
+  std::int64_t tokens = 0;
+  for (std::size_t w = 0; w < a.windows.size(); ++w) {
+    EXPECT_EQ(a.windows[w].input.ids, b.windows[w].input.ids);
+    tokens += a.windows[w].input.tokens();
+  }
+  EXPECT_EQ(a.tokens(), tokens);
+  // Each window has 16 tokens and the two special ones; 12 of the 16 are new.
+  ASSERT_GT(a.windows.size(), 2u);
+  for (std::size_t t = 0; t < 4; ++t)
+    EXPECT_EQ(a.windows[0].places[12 + t].begin, a.windows[1].places[t].begin);
+}
+
 TEST(Tag, WhatCannotBeTaggedIsRefused) {
   const infer::LoadedModel model = opened_tagger("hf-more/bert-ner"),
                            other = opened_tagger("hf-more/bert-nli");
