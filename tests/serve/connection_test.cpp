@@ -205,6 +205,7 @@ TEST(Connection, HeavyRequestsFillHalfOfTheQueue) {
   ASSERT_TRUE(becomes([&] { return in_progress == 3; }));
   EXPECT_EQ(server.post("/v1/completions", heavy).status, 429);
   EXPECT_TRUE(becomes([&] { return in_progress == 3; })) << "the refused request is counted for a moment";
+  EXPECT_EQ(server.service().metrics().refused, 1u);
   for (auto& client : clients) client->reset();
   EXPECT_TRUE(becomes([&] { return in_progress == 0; }));
 }
