@@ -83,11 +83,19 @@ TEST(Details, PiecesOfATextAreNeverEmpty) {
     EXPECT_EQ(result.complete, written.complete);
     EXPECT_EQ(result.error, "");
   }
-  // The end token alone gives no piece.
+  // The first tokens of this answer are <unk>, which is not shown.
   shown.clear();
-  const DecodingOptions nothing{.beam = 1, .max_new = 3, .stop = {"t", "e", "o", "q", "v", "s", "r", "n"}};
-  model.write("fox", nothing, {.text = show});
+  const std::vector<Message> conversation{{"user", "the lazy dog jumps"}};
+  const DecodingOptions options{.beam = 1, .max_new = 6};
+  const Written answer = model.chat(conversation, options, {.text = show}, "chatml").at(0);
+  EXPECT_EQ(shown, answer.text);
+  EXPECT_EQ(answer.tokens[0], "<unk>");
+  shown.clear();
   Sessions sessions(model);
+  sessions.chat(conversation, options, {.text = show}, "chatml");
+  while (sessions.step()) {
+  }
+  EXPECT_EQ(shown, answer.text);
   EXPECT_REGARD_ERROR(sessions.join("a", {.interventions = {"zero decoder.0.0"}}), ErrorKind::usage,
                       "sessions do not support interventions, because requests share forward passes (found "
                       "'zero decoder.0.0'). Use Model::write() or Model::translate()");
