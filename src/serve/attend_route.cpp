@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "infer/new_tokens.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/picture_attention.h"
@@ -43,12 +44,19 @@ inspect::Selection selection_of(const Call& call) {
   return selection;
 }
 
-// Return the maximum number of tokens to generate; 0 if the request does not require generation.
-std::int64_t most_generated(const Call& call, ModelKind kind) {
+// Return the maximum number of tokens to generate; 0 if the request does not require generation. Without
+// "generate", an encoder-decoder generates at most as many tokens as for a translation of the input.
+std::int64_t most_generated(const Call& call, const infer::LoadedModel& loaded,
+                            const inspect::AttendRequest& request) {
   const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
   const std::int64_t generate = call.integer("generate", 0);
   if (generate > 0) return std::min(generate, most);
-  return kind == ModelKind::encoder_decoder ? most : 0;
+  if (loaded.model->kind() != ModelKind::encoder_decoder) return 0;
+  if (!request.input) inspect::require_text(loaded, request.text);
+  const infer::Request input =
+      infer::request_of(*loaded.model, request.input ? *request.input : loaded.read(request.text));
+  const infer::SearchOptions& search = request.search != nullptr ? *request.search : loaded.options;
+  return std::min(infer::new_tokens_of(*loaded.model, input, search), most);
 }
 
 // Set request.written to the ids in the body's "written". If there are none, use the ids of its "target", or
@@ -79,7 +87,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
     require_short(host, target, "target");
     request.written = inspect::written_ids(loaded, target);
   } else if (kind == ModelKind::encoder_decoder || generate > 0) {
-    inspect::generate_target(loaded, host.pool(), request, most_generated(call, kind),
+    inspect::generate_target(loaded, host.pool(), request, most_generated(call, loaded, request),
                              [&] { call.waiting.require(); });
   }
 }
@@ -103,7 +111,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
-  const std::int64_t most = most_generated(call, host.loaded().model->kind());
+  const std::int64_t most = most_generated(call, host.loaded(), request);
   if (host.loaded().model->kind() == ModelKind::encoder)
     throw HttpError(400, "\"free\" needs a model with a decoder", "invalid_value", "free");
   if (most == 0)

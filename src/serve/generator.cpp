@@ -29,12 +29,12 @@ std::int64_t pages_of(const Network& model, const infer::Request& request,
 
 bool Generation::wait(std::vector<Token>& tokens, Clock::time_point deadline) {
   std::unique_lock lock(guard_);
-  const auto ready = [&] { return !tokens_.empty() || state_ > State::running; };
+  const auto ready = [&] { return !tokens_.empty() || state_ != State::pending; };
   if (!changed_.wait_until(lock, deadline, ready))
     throw HttpError(504, "the request was not finished before its deadline", "timeout");
   for (Token& token : tokens_) tokens.push_back(std::move(token));
   tokens_.clear();
-  return state_ > State::running;
+  return state_ != State::pending;
 }
 
 std::vector<infer::Hypothesis> Generation::results() {
@@ -44,16 +44,9 @@ std::vector<infer::Hypothesis> Generation::results() {
   return std::move(hypotheses_);
 }
 
-std::vector<infer::Hypothesis> Generation::wait_for_results(Clock::time_point deadline) {
-  std::vector<Token> tokens;
-  while (!wait(tokens, deadline)) {
-  }
-  return results();
-}
-
 void Generation::end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error) {
   const std::lock_guard lock(guard_);
-  if (state_ > State::running) return;
+  if (state_ != State::pending) return;
   state_ = state;
   hypotheses_ = std::move(hypotheses);
   error_ = std::move(error);
@@ -99,7 +92,7 @@ std::shared_ptr<Generation> Generator::submit(infer::Request request, const std:
 void Generator::cancel(const std::shared_ptr<Generation>& generation) {
   {
     const std::lock_guard lock(generation->guard_);
-    if (generation->state_ > Generation::State::running) return;
+    if (generation->state_ != Generation::State::pending) return;
   }
   const std::lock_guard lock(guard_);
   cancelling_.push_back(generation);

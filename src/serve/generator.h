@@ -39,12 +39,10 @@ class Generation {
   // Return the hypotheses of a generation that has ended. Throws the error if it failed, and HttpError 503
   // if it was cancelled.
   std::vector<infer::Hypothesis> results();
-  // Wait until the generation has ended, then return results().
-  std::vector<infer::Hypothesis> wait_for_results(Clock::time_point deadline);
 
  private:
   friend class Generator;
-  enum class State : std::uint8_t { waiting, running, finished, cancelled, failed };
+  enum class State : std::uint8_t { pending, finished, cancelled, failed };
   void end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error);
 
   infer::Request request_;  // the request; valid until the generation starts
@@ -56,7 +54,7 @@ class Generation {
 
   std::mutex guard_;  // guards the members below
   std::condition_variable changed_;
-  State state_ = State::waiting;
+  State state_ = State::pending;
   std::vector<Token> tokens_;
   std::vector<infer::Hypothesis> hypotheses_;
   std::optional<Error> error_;

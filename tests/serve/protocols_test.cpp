@@ -76,10 +76,12 @@ TEST(OpenAi, AnErrorBeforeTheFirstEventOfAChatHasItsStatus) {
 
 TEST(OpenAi, ChatAnswersWithTheTemplate) {
   const Model model = load(TestServer::folder("gpt"));
-  const std::vector<Message> conversation = {{"system", "be brief"}, {"user", "the dog"}};
+  const std::vector<Message> conversation = {{"system", "be brief"}, {"user", "the lazy dog jumps"}};
   const std::string expected = model.chat(conversation, {.beam = 1, .max_new = 10}, {}, "chatml").at(0).text;
-  const Json messages = {{{"role", "system"}, {"content", "be brief"}},
-                         {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "the dog"}}}}}};
+  ASSERT_FALSE(expected.empty());
+  const Json messages = {
+      {{"role", "system"}, {"content", "be brief"}},
+      {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "the lazy dog jumps"}}}}}};
   const Reply reply = server().post(
       "/v1/chat/completions", {{"messages", messages}, {"max_completion_tokens", 10}, {"temperature", 0}});
   ASSERT_EQ(reply.status, 200) << reply.body;
