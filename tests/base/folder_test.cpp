@@ -49,6 +49,31 @@ TEST(FolderLock, AReplacedFolderIsNotLocked) {
   EXPECT_NE(FolderLock::for_removal(folder / "checkpoint"), nullptr);
 }
 
+// A reader cannot lock a folder that a writer has locked. A writer cannot remove a folder that a reader uses.
+TEST(FolderLock, ReadersAndTheWriterExcludeEachOther) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(FolderLock::for_reading(folder / "none"), nullptr);
+  EXPECT_EQ(writer_of(folder / "none"), std::nullopt);
+  {
+    const FolderLock writer(folder.path());
+    EXPECT_EQ(FolderLock::for_reading(folder.path()), nullptr);
+    EXPECT_EQ(FolderLock::for_removal(folder.path()), nullptr);
+    EXPECT_REGARD_ERROR(FolderLock(folder.path()), ErrorKind::usage, "another process is writing");
+  }
+  const auto reader = FolderLock::for_reading(folder.path()), second = FolderLock::for_reading(folder.path());
+  EXPECT_NE(reader, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(FolderLock::for_removal(folder.path()), nullptr);
+  EXPECT_EQ(writer_of(folder.path()), std::nullopt);
+}
+
+TEST(Folder, OneThatIsMissingCannotBeSyncedListedOrLocked) {
+  const TemporaryFolder folder;
+  EXPECT_REGARD_ERROR(sync_folder(folder / "none"), ErrorKind::io, "none: cannot open: No such file");
+  EXPECT_REGARD_ERROR(remove_leftovers(folder / "none"), ErrorKind::io, "none: cannot list: No such file");
+  EXPECT_REGARD_ERROR(FolderLock(folder / "none"), ErrorKind::io, "none: cannot open: No such file");
+}
+
 // A folder that a process may write but not read cannot be opened for fsync(). Root may read any folder, so
 // the test runs as another user.
 TEST(AtomicFile, WritesToAFolderThatItMayNotRead) {

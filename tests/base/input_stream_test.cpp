@@ -2,6 +2,7 @@
 #include "base/input_stream.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/line_reader.h"
 #include "support/compress.h"
@@ -56,7 +57,16 @@ TEST_F(Input, MissingFilesAndFoldersAreIoErrors) {
 }
 
 TEST_F(Input, LengthIsLimited) {
-  EXPECT_REGARD_ERROR(read_decompressed(file("t", "12345"), 4), ErrorKind::bad_file, "at most 4 bytes");
+  EXPECT_EQ(read_decompressed(file("t", "12345"), 5), "12345");
+  EXPECT_REGARD_ERROR(read_decompressed(file("t", "12345"), 4), ErrorKind::bad_file,
+                      "t: the file is too long (expected at most 4 bytes after decompression)");
+}
+
+TEST_F(Input, OnlyRegularFilesCanBeReadAgain) {
+  EXPECT_TRUE(can_be_read_again(file("t", "")));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {folder / "pipe", folder.path(), folder / "none"})
+    EXPECT_FALSE(can_be_read_again(path)) << path;
 }
 
 TEST_P(CompressedInput, EqualsTheOriginal) {

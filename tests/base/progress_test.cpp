@@ -1,7 +1,11 @@
 // The progress line has the expected text and never wraps.
 #include "base/progress.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -63,6 +67,29 @@ TEST(Progress, NeverFillsTheLastColumn) {
             "abcd 42 % 1:23 left");
   EXPECT_EQ(compose({.fraction = 0.42, .elapsed = 60, .text = "abcdef", .columns = 41}),
             "abcd " + bar(8) + " 42 % 1:23 left");
+}
+
+// A terminal may report 0 for a size that it does not know.
+TEST(Progress, ASizeThatTheTerminalDoesNotKnowHasItsDefault) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0) GTEST_SKIP() << "the system has no pseudo-terminals";
+  const auto size_of = [&](unsigned short columns, unsigned short rows) {
+    winsize size{};
+    size.ws_col = columns, size.ws_row = rows;
+    EXPECT_EQ(::ioctl(terminal, TIOCSWINSZ, &size), 0);
+    const TerminalSize found = terminal_size(terminal);
+    return std::pair(found.columns, found.rows);
+  };
+  EXPECT_EQ(size_of(132, 43), std::pair(132, 43));
+  EXPECT_EQ(size_of(1, 0), std::pair(1, 24));
+  EXPECT_EQ(size_of(0, 1), std::pair(80, 1));
+  ::close(terminal);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(terminal_size(ends[0]).columns, 80);
+  EXPECT_EQ(terminal_size(ends[0]).rows, 24);
+  EXPECT_FALSE(colour_allowed(ends[0])) << "a pipe is no terminal";
+  ::close(ends[0]), ::close(ends[1]);
 }
 
 }  // namespace

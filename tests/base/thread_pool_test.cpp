@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -271,6 +272,32 @@ TEST(ThreadPool, ScratchIsOfOneThreadAtATime) {
     });
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Tasks of one loop run at the same time: each of them waits until all of them have started.
+TEST(ThreadPool, TasksRunAtTheSameTime) {
+  ThreadPool pool(3);
+  std::atomic<int> started = 0;
+  std::vector<std::atomic<int>> workers(3);
+  pool.parallel_for(3, [&](std::int64_t, int worker) {
+    ++started;
+    ++workers[static_cast<std::size_t>(worker)];
+    for (const Stopwatch watch; started < 3 && watch.seconds() < 60;) std::this_thread::yield();
+    EXPECT_EQ(started, 3);
+  });
+  for (const auto& tasks : workers) EXPECT_EQ(tasks, 1);
+}
+
+// Any worker may get the largest task of the next loop, and a task must not allocate memory.
+TEST(ThreadPool, ALoopFirstGivesEveryWorkerTheLargestScratch) {
+  constexpr std::size_t kBytes = 1'000'000;
+  ThreadPool pool(4);
+  const auto size_of = [&](int worker) { return ::malloc_usable_size(pool.scratch(worker, 1)); };
+  for (int worker = 0; worker < 4; ++worker) EXPECT_LT(size_of(worker), kBytes) << worker;
+  pool.scratch(1, kBytes);
+  pool.parallel_for(2, [](std::int64_t, int) {});
+  EXPECT_LT(size_of(0), kBytes) << "the caller's scratch may be in use";
+  for (int worker = 1; worker < 4; ++worker) EXPECT_GE(size_of(worker), kBytes) << worker;
 }
 
 TEST(ThreadPool, HasAtLeastOneCore) {

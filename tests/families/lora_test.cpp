@@ -312,6 +312,27 @@ TEST_F(BadAdapter, PairsMustBeWhole) {
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "lora_A.weight and");
 }
 
+TEST(LoraTargets, RanksHaveLimits) {
+  LoraConfig config;
+  config.targets = {"c_attn"};
+  for (const std::int64_t rank : {1, 1 << 20}) {
+    config.rank = rank;
+    config.rank_pattern = {{"c_proj", rank}};
+    EXPECT_NO_THROW(config.check()) << rank;
+  }
+  for (const std::int64_t rank : {-1, 0, (1 << 20) + 1}) {
+    config.rank = rank, config.rank_pattern.clear();
+    EXPECT_REGARD_ERROR(
+        config.check(), ErrorKind::usage,
+        "the rank of an adapter is out of range (expected 1 to 1048576, found " + std::to_string(rank) + ")");
+    config.rank = 8, config.rank_pattern = {{"c_proj", rank}};
+    EXPECT_REGARD_ERROR(config.check("a.json"), ErrorKind::bad_file, "a.json: the rank of an adapter");
+  }
+  config.rank_pattern.clear();
+  config.bias = "some";
+  EXPECT_REGARD_ERROR(config.check(), ErrorKind::usage, "(expected none, all or lora_only, found \"some\")");
+}
+
 // PEFT matches module names with str.endswith().
 TEST(LoraTargets, SavedModulesAreNamedByTheirEndings) {
   LoraConfig config;
@@ -366,7 +387,10 @@ TEST(LoraTargets, UnknownTargetsNameOneThatExists) {
   const auto model = load_model(formats::ModelFolder::open(testing::golden("lora/gpt2")));
   LoraConfig config;
   config.targets = {"q_proj"};
-  EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "c_attn");
+  EXPECT_REGARD_ERROR(
+      Lora(*model, config, 1), ErrorKind::usage,
+      "no module of the model matches the adapter's targets (expected the end of a linear layer's "
+      "name, such as \"c_attn\", found [\"q_proj\"])");
   config.targets = {"wte"};
   EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "modules_to_save");
   config.targets = {"c_attn"};

@@ -57,6 +57,14 @@ TEST(ModelFolder, SaysWhatIsMissing) {
   EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::io, "not a model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
                       "no model.safetensors");
+  write_file_atomically(folder / "notes.txt", "");
+  EXPECT_REGARD_ERROR(Weights::open(folder.path()), ErrorKind::bad_file, "no index of shards found");
+  for (const char* name : {"model.h5", "model.pt", "model.msgpack", "model.onnx"}) {
+    write_file_atomically(folder / name, "");
+    EXPECT_REGARD_ERROR(Weights::open(folder.path()), ErrorKind::bad_file,
+                        "(found " + std::string(name) + "). Convert the model to safetensors first");
+    std::filesystem::remove(folder / name);
+  }
   write_file_atomically(folder / "tiny.gguf", "GGUF");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
                       "GGUF is not supported");

@@ -243,5 +243,28 @@ TEST_F(SavedInt8, WeightsThatAreNotFiniteAreNotQuantised) {
   EXPECT_REGARD_ERROR(quantize(*model), ErrorKind::numeric, "not finite");
 }
 
+TEST(Quantization, ConfigIsChangedOnlyIfItMustBe) {
+  const Json plain{{"model_type", "bert"}, {"hidden_size", 4}};
+  Json config = plain;
+  EXPECT_FALSE(is_quantized(config));
+  EXPECT_FALSE(set_quantization(config, false));
+  EXPECT_EQ(config, plain);
+  EXPECT_TRUE(set_quantization(config, true));
+  EXPECT_TRUE(is_quantized(config));
+  EXPECT_EQ(config["quantization_config"]["bits"], 8);
+  const Json int8 = config;
+  EXPECT_FALSE(set_quantization(config, true));
+  EXPECT_EQ(config, int8);
+  EXPECT_TRUE(set_quantization(config, false));
+  EXPECT_EQ(config, plain);
+  // The quantisation of other programs is not changed.
+  for (const Json& other : {Json{{"quant_method", "awq"}}, Json("regard"), Json(nullptr)}) {
+    Json foreign{{"quantization_config", other}};
+    EXPECT_FALSE(is_quantized(foreign)) << other;
+    EXPECT_FALSE(set_quantization(foreign, false));
+    EXPECT_EQ(foreign["quantization_config"], other);
+  }
+}
+
 }  // namespace
 }  // namespace regard::testing

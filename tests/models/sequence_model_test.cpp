@@ -193,6 +193,17 @@ TEST(SequenceModel, WrongConfigurationsAreRefused) {
     cnn["filter_widths"] = widths;
     EXPECT_REGARD_ERROR(make_model(cnn), ErrorKind::bad_file, "filter_widths");
   }
+  for (const Json& widths :
+       {Json{1, 256}, Json{257}, Json{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+        Json{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}}) {
+    cnn["filter_widths"] = widths;
+    if (widths.size() == 2 || widths.size() == 16) {
+      EXPECT_NO_THROW(make_model(cnn)) << widths;
+    } else {
+      EXPECT_REGARD_ERROR(make_model(cnn), ErrorKind::bad_file,
+                          "1 to 16 different widths of 1 to 256 tokens");
+    }
+  }
   Json search = base("rnn-search", "RnnSearchForConditionalGeneration");
   search["bidirectional"] = true, search["hidden_size"] = 15;
   EXPECT_REGARD_ERROR(make_model(search), ErrorKind::bad_file, "hidden_size");

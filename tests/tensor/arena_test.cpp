@@ -42,5 +42,39 @@ TEST(Arena, DiscardReturnsThePhysicalMemoryAndKeepsTheCapacity) {
   EXPECT_EQ(arena.touched(), kBytes);
 }
 
+// Replaces five or more chunks by one, whose size is the memory used since the last reset plus 1/16, in whole
+// pages.
+TEST(Arena, ResetJoinsManyChunksIntoOneOfTheUsedSize) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  Arena arena;
+  for (int i = 0; i < 4; ++i) arena.allocate(kChunk);
+  EXPECT_EQ(arena.capacity(), 4 * kChunk);
+  arena.reset();
+  EXPECT_EQ(arena.capacity(), 4 * kChunk) << "four chunks are kept";
+  // The four chunks are used again, and two are added.
+  for (int i = 0; i < 6; ++i) arena.allocate(kChunk);
+  EXPECT_EQ(arena.capacity(), 6 * kChunk + kChunk / 4);
+  EXPECT_EQ(arena.touched(), 6 * kChunk);
+  arena.reset();
+  EXPECT_EQ(arena.capacity(), 6 * kChunk + 6 * kChunk / 16);
+  EXPECT_EQ(arena.touched(), 0u);
+}
+
+// After rewind(), the chunks behind the mark are counted once.
+TEST(Arena, RewindOverChunksFreesThemForLaterObjects) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  Arena arena;
+  arena.allocate(100);
+  const Arena::Mark mark = arena.mark();
+  std::byte* const first = arena.allocate(1000);
+  for (int i = 0; i < 4; ++i) arena.allocate(kChunk);
+  arena.rewind(mark);
+  EXPECT_EQ(arena.allocate(1000), first);
+  for (int i = 0; i < 4; ++i) arena.allocate(kChunk);
+  EXPECT_EQ(arena.capacity(), 5 * kChunk);
+  arena.reset();
+  EXPECT_EQ(arena.capacity(), 5 * kChunk + 5 * kChunk / 16);
+}
+
 }  // namespace
 }  // namespace regard::testing
