@@ -92,8 +92,8 @@ class PlainTraining {
   }
   // Take one gradient step for all pairs of an input and an output, from the values before the step.
   void step(const std::vector<Row*>& inputs, const std::vector<Output>& outputs) {
-    std::vector<Row> to_inputs(inputs.size(), Row(inputs[0]->size(), 0.0)), to_outputs(outputs.size(),
-                                                                                      to_inputs[0]);
+    std::vector<Row> to_inputs(inputs.size(), Row(inputs[0]->size(), 0.0)),
+        to_outputs(outputs.size(), to_inputs[0]);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         const Row &x = *inputs[i], &y = output_[outputs[o].row];
@@ -122,9 +122,8 @@ class PlainTraining {
     if (length < 2) return;
     for (std::int64_t centre = 0; centre < length; ++centre) {
       const std::int64_t reach =
-          1 + static_cast<std::int64_t>(std::uint64_t{random.next()} *
-                                            static_cast<std::uint64_t>(options_.window) >>
-                                        32);
+          1 + static_cast<std::int64_t>(
+                  std::uint64_t{random.next()} * static_cast<std::uint64_t>(options_.window) >> 32);
       std::vector<std::int32_t> context;
       for (std::int64_t at = centre - reach; at <= centre + reach; ++at)
         if (at >= 0 && at < length && at != centre) context.push_back(words[static_cast<std::size_t>(at)]);
