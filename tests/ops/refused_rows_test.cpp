@@ -243,6 +243,10 @@ TEST_F(RefusedInputs, OfLosses) {
   expect(pair + "2 rows, one for each label, found first [3, 4], second [3, 4])", [&] {
     diverge(zeros({3, 4}), two);
   });
+}
+
+TEST_F(RefusedInputs, OfLossesWithTargets) {
+  Var logits = zeros({3, 4});
   const Tensor rows = Tensor::zeros({3, 5}), half = tape_.arena().tensor({3, 4}, DType::bf16);
   const std::string targets =
       "binary cross-entropy: the targets do not match the logits (expected [3, 4], found ";
