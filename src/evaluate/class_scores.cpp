@@ -11,8 +11,8 @@
 namespace regard::evaluate {
 namespace {
 
-// Return row statistics for a score that is computed from class counts. `rows` [rows, 2] contains the indices
-// of the true class and of the predicted class.
+// Return row statistics for a score that is computed from class counts. Each of `rows` contains, for each of
+// its predictions, the indices of the true class and of the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
@@ -20,12 +20,13 @@ RowStatistics of_classes(const Table& rows, std::int32_t classes,
               metrics::ClassCounts counts;
               counts.truth.resize(static_cast<std::size_t>(classes));
               counts.predicted = counts.both = counts.truth;
-              for (const std::uint32_t row : sample) {
-                const auto truth = static_cast<std::size_t>(table[row][0]);
-                const auto predicted = static_cast<std::size_t>(table[row][1]);
-                ++counts.truth[truth], ++counts.predicted[predicted];
-                if (truth == predicted) ++counts.both[truth];
-              }
+              for (const std::uint32_t row : sample)
+                for (std::size_t i = 0; i < table[row].size(); i += 2) {
+                  const auto truth = static_cast<std::size_t>(table[row][i]);
+                  const auto predicted = static_cast<std::size_t>(table[row][i + 1]);
+                  ++counts.truth[truth], ++counts.predicted[predicted];
+                  if (truth == predicted) ++counts.both[truth];
+                }
               return score(counts);
             };
           }};
@@ -102,7 +103,8 @@ void add_class_lines(std::span<const std::string> names, std::span<const metrics
 }
 
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
-                      std::span<const std::string> labels, Evaluation& result) {
+                      std::span<const std::string> labels, Evaluation& result,
+                      std::span<const std::size_t> sizes) {
   using metrics::Average;
   const auto classes = static_cast<std::int32_t>(labels.size());
   const metrics::ClassCounts counts = metrics::count_classes(predicted, truth, classes);
@@ -110,16 +112,24 @@ void add_class_scores(std::span<const std::int32_t> predicted, std::span<const s
   const auto place = [&](std::int32_t label) {
     return static_cast<float>(places[static_cast<std::size_t>(label)]);
   };
+  // right [rows, 2]: numbers of correct predictions and of all predictions
   Table rows, right;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    rows.push_back({place(truth[i]), place(predicted[i])});
-    right.push_back({predicted[i] == truth[i] ? 1.0f : 0.0f});
+  for (std::size_t i = 0; i < truth.size();) {
+    std::vector<float>& pairs = rows.emplace_back();
+    float hits = 0;
+    const std::size_t begin = i, end = i + (sizes.empty() ? 1 : sizes[rows.size() - 1]);
+    for (; i < end; ++i) {
+      pairs.insert(pairs.end(), {place(truth[i]), place(predicted[i])});
+      hits += predicted[i] == truth[i] ? 1.0f : 0.0f;
+    }
+    right.push_back({hits, static_cast<float>(end - begin)});
   }
   const auto f1 = [&](Average how) {
     return of_classes(rows, classes,
                       [how](const metrics::ClassCounts& some) { return metrics::average(some, how).f1; });
   };
-  result.scores.push_back({"accuracy", metrics::accuracy(predicted, truth), mean(std::move(right))});
+  result.scores.push_back({"accuracy", metrics::accuracy(predicted, truth),
+                           sums(std::move(right), [](auto totals) { return totals[0] / totals[1]; })});
   result.scores.push_back({"f1_macro", metrics::average(counts, Average::macro).f1, f1(Average::macro)});
   result.scores.push_back(
       {"f1_weighted", metrics::average(counts, Average::weighted).f1, f1(Average::weighted)});

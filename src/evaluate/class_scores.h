@@ -23,9 +23,11 @@ std::vector<std::size_t> sort_labels(std::span<const std::string> labels, Evalua
 Json to_json(const metrics::PrecisionRecall& scores);
 
 // Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class and, up to
-// metrics::kLargestConfusionMatrix classes, the confusion matrix. Confidence intervals resample rows.
+// metrics::kLargestConfusionMatrix classes, the confusion matrix. Confidence intervals resample rows. `sizes`
+// [rows]: number of predictions of each row; if empty, each prediction is a row.
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
-                      std::span<const std::string> labels, Evaluation& result);
+                      std::span<const std::string> labels, Evaluation& result,
+                      std::span<const std::size_t> sizes = {});
 
 // Append a table to result.lines: the name, precision, recall, F1 and support of each class.
 void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,

@@ -146,7 +146,9 @@ Evaluation token_classification(const Subject& subject, const DataOptions& data,
     return result;
   }
   std::vector<std::int32_t> said, is;
-  for (std::size_t i = 0; i < classes.size(); ++i)
+  std::vector<std::size_t> sizes;  // [rows]: number of words
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    sizes.push_back(classes[i].size());
     for (std::size_t word = 0; word < classes[i].size(); ++word) {
       const auto found = std::find(names.begin(), names.end(), all.labels[i][word]);
       if (found == names.end())
@@ -160,7 +162,8 @@ Evaluation token_classification(const Subject& subject, const DataOptions& data,
             .remedy("Correct the word, or remove the sentence");
       is.push_back(static_cast<std::int32_t>(found - names.begin())), said.push_back(classes[i][word]);
     }
-  add_class_scores(said, is, names, result);
+  }
+  add_class_scores(said, is, names, result, sizes);
   return result;
 }
 

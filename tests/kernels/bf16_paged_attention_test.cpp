@@ -78,10 +78,19 @@ struct PagedSequence {
   }
 };
 
+// A bias and a mask with their strides. Stride 0: the same numbers for every sequence, head or query.
 struct PagedExtras {
-  const float* bias = nullptr;         // [heads, keys of the longest sequence]
-  const std::uint8_t* mask = nullptr;  // [keys]
-  std::int64_t bias_head_stride = 0;
+  const float* bias = nullptr;
+  const std::uint8_t* mask = nullptr;
+  std::int64_t bias_head_stride = 0, bias_query_stride = 0, bias_sequence_stride = 0;
+  std::int64_t mask_head_stride = 0, mask_query_stride = 0, mask_sequence_stride = 0;
+
+  // Return the extras of sequence `index` alone.
+  PagedExtras of_sequence(std::int64_t index) const {
+    PagedExtras own = *this;
+    own.bias += index * bias_sequence_stride, own.mask += index * mask_sequence_stride;
+    return own;
+  }
 };
 
 struct PagedResult {
@@ -102,8 +111,11 @@ PagedResult attend(const std::vector<const PagedSequence*>& batch, Range queries
   const AttentionSpec& spec = batch[0]->spec;
   Attention problem;
   static_cast<AttentionSpec&>(problem) = spec;
-  problem.bias = extras.bias, problem.bias_head_stride = extras.bias_head_stride;
-  problem.mask = extras.mask;
+  problem.bias = extras.bias, problem.mask = extras.mask;
+  problem.bias_head_stride = extras.bias_head_stride, problem.bias_query_stride = extras.bias_query_stride;
+  problem.bias_sequence_stride = extras.bias_sequence_stride;
+  problem.mask_head_stride = extras.mask_head_stride, problem.mask_query_stride = extras.mask_query_stride;
+  problem.mask_sequence_stride = extras.mask_sequence_stride;
   problem.query_stride = spec.heads * spec.head_dim, problem.out_stride = spec.heads * spec.value_dim;
   Numbers query;
   std::vector<AttentionSequence> sequences;
@@ -113,6 +125,7 @@ PagedResult attend(const std::vector<const PagedSequence*>& batch, Range queries
     sequence.queries = queries.size(), sequence.keys = one->keys;
     sequence.offset = one->keys - one->queries + queries.begin;
     sequence.pages = one->pages;
+    sequence.mask_row = std::ssize(sequences);
     query.insert(query.end(), one->query.begin() + queries.begin * problem.query_stride,
                  one->query.begin() + queries.end * problem.query_stride);
     sequences.push_back(sequence);
@@ -140,7 +153,8 @@ PagedResult composed(const PagedSequence& one, const PagedExtras& extras = {}) {
       Numbers scores(static_cast<std::size_t>(one.keys), -std::numeric_limits<float>::infinity());
       for (std::int64_t j = 0; j < one.keys; ++j) {
         if ((spec.causal && j > position) || (spec.window > 0 && std::abs(position - j) >= spec.window) ||
-            (extras.mask != nullptr && extras.mask[j] == 0))
+            (extras.mask != nullptr &&
+             extras.mask[head * extras.mask_head_stride + i * extras.mask_query_stride + j] == 0))
           continue;
         double score = 0;
         for (std::int64_t d = 0; d < spec.head_dim; ++d)
@@ -152,7 +166,8 @@ PagedResult composed(const PagedSequence& one, const PagedExtras& extras = {}) {
         if (spec.softcap > 0)
           score = std::tanh(score / static_cast<double>(spec.softcap)) * static_cast<double>(spec.softcap);
         if (extras.bias != nullptr)
-          score += static_cast<double>(extras.bias[head * extras.bias_head_stride + j]);
+          score += static_cast<double>(
+              extras.bias[head * extras.bias_head_stride + i * extras.bias_query_stride + j]);
         scores[static_cast<std::size_t>(j)] = static_cast<float>(score);
       }
       const float most = one.keys > 0 ? *std::max_element(scores.begin(), scores.end()) : 0.0f;
@@ -239,6 +254,28 @@ TEST_P(Bf16PagedAttention, AppliesBiasAndMask) {
   });
 }
 
+// A bias and a mask for every sequence, head and query. With a window, the first key that a query attends to
+// is not the first key of the sequence.
+TEST_P(Bf16PagedAttention, AppliesBiasAndMaskWithinAWindow) {
+  each_path([](Bf16Path) {
+    AttentionSpec spec = spec_of(4, 2, 32);
+    spec.window = 45;
+    constexpr std::int64_t kQueries = 5, kKeys = 130, kEach = kQueries * kKeys;
+    const PagedSequence one(spec, kQueries, kKeys, 5), other(spec, kQueries, kKeys, 15);
+    const Numbers bias = random_numbers(2 * 4 * kEach, 9);
+    std::vector<std::uint8_t> mask(bias.size());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = bias[i] > -0.5f;
+    const PagedExtras extras{bias.data(), mask.data(), kEach, kKeys, 4 * kEach, kEach, kKeys, 4 * kEach};
+    const PagedResult both = attend({&one, &other}, {0, kQueries}, 2, extras);
+    PagedResult reference = composed(one, extras.of_sequence(0));
+    const PagedResult second = composed(other, extras.of_sequence(1));
+    reference.out.insert(reference.out.end(), second.out.begin(), second.out.end());
+    reference.lse.insert(reference.lse.end(), second.lse.begin(), second.lse.end());
+    EXPECT_LT(largest_difference(both.out, reference.out), 2e-3);
+    EXPECT_LT(largest_difference(both.lse, reference.lse), 1e-4);
+  });
+}
+
 TEST_P(Bf16PagedAttention, SameBitsForAnyCallThreadsAndBatch) {
   each_path([](Bf16Path) {
     for (const AttentionSpec& spec : all_specs()) {
@@ -296,6 +333,27 @@ TEST_P(Bf16PagedAttention, PagesHoldTheRoundedRows) {
   read_bf16_pages({2, 50, 70}, one.pages, 67, key.data(), value.data());
   EXPECT_EQ(key, rounded_numbers(one.key));
   EXPECT_EQ(value, rounded_numbers(one.value));
+}
+
+// The rows of a released page become zero, and the following rows keep their places. clear_bf16_values() sets
+// only the values of a page, from a row on.
+TEST_P(Bf16PagedAttention, ReleasedPagesAndClearedRowsAreZero) {
+  set_bf16_path(Bf16Path::emulated);
+  AttentionSpec spec = spec_of(2, 2, 50);
+  spec.value_dim = 70;
+  PagedSequence one(spec, 1, 67, 2);
+  Numbers key = rounded_numbers(one.key), value = rounded_numbers(one.value);
+  one.at[0] = nullptr;
+  const Bf16PageShape shape{2, 50, 70};
+  constexpr std::int64_t kFirst = kBf16PageRows + 3;
+  clear_bf16_values(shape, const_cast<float*>(one.at[1]) + shape.key_floats(), 3);
+  std::fill_n(key.begin(), kBf16PageRows * 100, 0.0f);
+  std::fill_n(value.begin(), kBf16PageRows * 140, 0.0f);
+  std::fill(value.begin() + kFirst * 140, value.begin() + 2 * kBf16PageRows * 140, 0.0f);
+  Numbers read_key(key.size(), 7.0f), read_value(value.size(), 7.0f);
+  read_bf16_pages(shape, one.pages, 67, read_key.data(), read_value.data());
+  EXPECT_EQ(read_key, key);
+  EXPECT_EQ(read_value, value);
 }
 
 REGARD_EACH_ISA(Bf16PagedAttention);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "run_case.h"
 #include "support/throws.h"
 
@@ -175,7 +177,11 @@ TEST_F(Conversations, EvaluateGivesTheLossOfTheValidation) {
   EXPECT_NEAR(json["loss"].get<double>(), last_validation("run")["loss"].get<double>(), 1e-6);
   EXPECT_EQ(json["conversations"], 1);
   EXPECT_EQ(json["tokens"], 8) << "see you</s>";
-  EXPECT_TRUE(json["intervals"].contains("perplexity")) << result.out;
+  // Every sample of the only conversation has its perplexity.
+  for (const char* end : {"mean", "lower", "upper"})
+    EXPECT_NEAR(json["intervals"]["perplexity"][end].get<double>(), json["perplexity"].get<double>(),
+                1e-4 * json["perplexity"].get<double>());
+  EXPECT_NEAR(json["perplexity"].get<double>(), std::exp(json["loss"].get<double>()), 1e-9);
   const ProgramResult compared =
       evaluate({"--compare", "run", "base", "train.jsonl", "--chat-template", "chatml", "--samples", "20"});
   EXPECT_EQ(compared.exit_code, 0) << compared.err;

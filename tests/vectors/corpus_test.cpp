@@ -95,6 +95,16 @@ TEST_F(CorpusReading, PhrasesAreJoinedByTheirScore) {
   EXPECT_EQ(twice.counts[0], 2);
 }
 
+// A pair is counted by both of its words: "red car" occurs 3 times, "old car" once.
+TEST_F(CorpusReading, PairsWithTheSameSecondWordAreCountedApart) {
+  CorpusOptions options;
+  options.min_count = 1;
+  options.phrase_passes = 1;
+  options.phrase_threshold = 0.5;
+  const Corpus corpus = read({"the red car", "the red car", "the red car", "the old car", "the"}, options);
+  EXPECT_EQ(sentences(corpus), (Strings{"the_red car", "the_red car", "the_red car", "the old car", "the"}));
+}
+
 TEST_F(CorpusReading, PhrasesNeverCrossSentencesNorShareWords) {
   CorpusOptions options;
   options.min_count = 1;

@@ -115,6 +115,91 @@ TEST_F(Glove, TheLossFallsAndWorldsPart) {
   EXPECT_REGARD_ERROR(train_glove(text, wrong, pool), ErrorKind::usage, "epoch");
 }
 
+// AdaGrad on f(x) (w · c + b_w + b_c − log x)² / 2 in double, for one pair after another.
+TEST_F(Glove, OneThreadTakesTheStepsOfItsDefinition) {
+  const Corpus text = corpus(30, 5, 8);
+  GloveOptions options = small();
+  options.size = 5, options.epochs = 3, options.x_max = 4, options.alpha = 0.5, options.rate = 0.1;
+  options.counting.window = 3;
+  ThreadPool pool(1);
+  const auto counted = count_cooccurrences(text, options.counting);
+  const std::size_t words = text.words.size(), stride = 6;
+  std::vector<double> values[2];
+  RandomStream random({options.seed, 0, place_of("vectors.glove")});
+  for (std::vector<double>& half : values)
+    for (std::size_t i = 0; i < words * stride; ++i)
+      half.push_back(static_cast<double>(random.next_uniform() - 0.5f) / 5.0);
+  std::vector<double> squares[2]{std::vector<double>(words * stride, 1.0),
+                                 std::vector<double>(words * stride, 1.0)};
+  std::vector<double> losses;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    double loss = 0;
+    for (const Cooccurrence& one : counted->records()) {
+      const std::size_t at[2]{static_cast<std::size_t>(one.word) * stride,
+                              static_cast<std::size_t>(one.context) * stride};
+      const double count = static_cast<double>(one.count);
+      double difference = values[0][at[0] + 5] + values[1][at[1] + 5] - std::log(count);
+      for (std::size_t i = 0; i < 5; ++i) difference += values[0][at[0] + i] * values[1][at[1] + i];
+      const double factor = (count < 4 ? std::sqrt(count / 4) : 1.0) * difference;
+      loss += 0.5 * factor * difference;
+      for (std::size_t i = 0; i < stride; ++i) {
+        const double gradients[2]{factor * (i == 5 ? 1.0 : values[1][at[1] + i]),
+                                  factor * (i == 5 ? 1.0 : values[0][at[0] + i])};
+        for (int half = 0; half < 2; ++half) {
+          double& square = squares[half][at[half] + i];
+          values[half][at[half] + i] -= 0.1 * gradients[half] / std::sqrt(square);
+          square += gradients[half] * gradients[half];
+        }
+      }
+    }
+    losses.push_back(loss / static_cast<double>(counted->records().size()));
+  }
+  const GloveResult result = train_glove(text, options, pool);
+  EXPECT_EQ(result.pairs, counted->size());
+  ASSERT_EQ(result.loss.size(), 3u);
+  for (std::size_t epoch = 0; epoch < 3; ++epoch) EXPECT_NEAR(result.loss[epoch], losses[epoch], 1e-5);
+  ASSERT_EQ(result.values.size(), words * 5);
+  for (std::size_t word = 0; word < words; ++word)
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(result.values[word * 5 + i], values[0][word * stride + i] + values[1][word * stride + i],
+                  1e-4);
+}
+
+// One thread reports every task once. Tasks have 16384 pairs; stopping ends the epoch.
+TEST_F(Glove, ProgressAndStops) {
+  const Corpus text = corpus(3000, 100, 9);
+  ThreadPool pool(1);
+  GloveOptions options = small();
+  options.epochs = 2;
+  std::vector<TrainProgress> told;
+  options.progress = [&](const TrainProgress& now) { told.push_back(now); };
+  const GloveResult result = train_glove(text, options, pool);
+  const std::size_t tasks = (result.pairs + 16383) / 16384;
+  ASSERT_GT(tasks, 1u);
+  ASSERT_EQ(told.size(), 2 * tasks);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const double fraction = static_cast<double>(i + 1) / static_cast<double>(told.size());
+    EXPECT_NEAR(told[i].fraction, fraction, 1e-12);
+    EXPECT_NEAR(told[i].words, fraction * 2 * static_cast<double>(text.tokens_read), 1e-6);
+    EXPECT_EQ(told[i].rate, options.rate);
+    EXPECT_GT(told[i].words_per_second, 0);
+  }
+  EXPECT_GE(result.words_per_second, 0);
+  EXPECT_LE(result.words_per_second, told.back().words_per_second);
+  double first = 0;
+  for (std::size_t i = 0; i < tasks; ++i) {
+    const std::size_t pairs = std::min<std::size_t>(16384, result.pairs - i * 16384);
+    first += told[i].loss * static_cast<double>(pairs) / static_cast<double>(result.pairs);
+  }
+  EXPECT_NEAR(result.loss[0], first, 1e-9);
+  told.clear();
+  options.stopped = [&] { return told.size() == 1; };
+  EXPECT_EQ(train_glove(text, options, pool).loss.size(), 1u);
+  EXPECT_EQ(told.size(), 2u);
+  options.stopped = [] { return true; };
+  EXPECT_TRUE(train_glove(text, options, pool).values.empty());
+}
+
 TEST_F(Glove, TheProgramWritesIt) {
   testing::write_file(folder_.path(), "t.txt", "a b c a b\na b c d\n");
   const auto done =
