@@ -144,9 +144,10 @@ void time_sweep(Network& model, const StudyBenchRequest& request, Globals& globa
   const auto batches = inspect::study_batches(model, examples);
   inspect::HeadSweepOptions options;
   const std::vector<inspect::Head> all = inspect::ModelPoints::of(model, globals.pool()).all_heads();
-  const std::size_t every =
-      request.heads == 0 ? 1 : std::max<std::size_t>(1, all.size() / static_cast<std::size_t>(request.heads));
-  for (std::size_t i = every / 2; i < all.size(); i += every) options.heads.push_back(all[i]);
+  const std::size_t measured_heads =
+      request.heads == 0 ? all.size() : std::min(all.size(), static_cast<std::size_t>(request.heads));
+  for (std::size_t i = 0; i < measured_heads; ++i)
+    options.heads.push_back(all[(2 * i + 1) * all.size() / (2 * measured_heads)]);
   inspect::HeadSweepOptions one = options;
   one.heads.resize(1);
   const std::vector<Timing> timings =

@@ -50,8 +50,8 @@ std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options
   if (!options.senses.empty() && options.senses.size() != sentences.size())
     throw usage_error(
         "the number of senses in --senses differs from the number of sentences on the command line")
-        .found(std::to_string(options.senses.size()) + " senses")
-        .expected(std::to_string(sentences.size()) + " senses");
+        .found(counted(options.senses.size(), "sense"))
+        .expected(counted(sentences.size(), "sense"));
   for (std::size_t i = 0; i < options.senses.size(); ++i) sentences[i].sense = options.senses[i];
   if (!options.input.empty() || sentences.empty())
     read_lines(options.input.empty() ? "-" : options.input, sentences);

@@ -127,8 +127,8 @@ HttpClient::HttpClient(const ServerOptions& options) : url_(options.url) {
   const std::size_t colon = bracket == rest.npos ? rest.npos : rest.find(':', bracket);
   host_ = rest.substr(0, colon), port_ = colon == rest.npos ? "80" : rest.substr(colon + 1);
   if (host_.starts_with('[') && host_.ends_with(']')) host_ = host_.substr(1, host_.size() - 2);
-  if (host_.empty() || port_.empty() || port_.find_first_not_of("0123456789") != port_.npos ||
-      url_.find_first_of(" \r\n\t") != url_.npos)
+  if (host_.empty() || host_.find_first_of("[]") != host_.npos || port_.empty() ||
+      port_.find_first_not_of("0123456789") != port_.npos || url_.find_first_of(" \r\n\t") != url_.npos)
     throw malformed();
   if (options.key_file.empty()) return;
   key_ = read_file(options.key_file, kMostKey);

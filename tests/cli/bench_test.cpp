@@ -1,7 +1,9 @@
 // `regard bench` prints one JSON object per line, with the keys that other programs read.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -32,6 +34,16 @@ void expect_positive(const Json& line, std::initializer_list<const char*> keys) 
   }
 }
 
+// Return the CPU time of all programs that this test has run.
+double children_cpu_ms() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto ms = [](const timeval& time) {
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
 TEST(Bench, GemmReportsItsShapeAndSpeed) {
   const Json line =
       line_of({"bench", "gemm", "--m", "5", "--n", "6", "--k", "7", "--transpose-b", "-t", "1"});
@@ -50,6 +62,18 @@ TEST(Bench, AttentionReportsForwardAndBoth) {
   EXPECT_EQ(line["bench"], "attention");
   expect_positive(line,
                   {"fwd_ms", "fwd_best_ms", "fwd_gflops", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
+  // Two products of 2 · 16 · 16 · 8 operations for each of 8 heads, half of them masked; backward has five.
+  const double operations = 2 * 2.0 * 16 * 16 * 8 * 8 / 2;
+  EXPECT_NEAR(line["fwd_gflops"].get<double>() * line["fwd_ms"].get<double>() * 1e6, operations, 5);
+  EXPECT_NEAR(line["fwdbwd_gflops"].get<double>() * line["fwdbwd_ms"].get<double>() * 1e6, 3.5 * operations,
+              15);
+  const Json whole = line_of({"bench", "attention", "--heads", "3", "--seq", "8", "--dim", "4", "-t", "1"});
+  EXPECT_NEAR(whole["fwd_gflops"].get<double>() * whole["fwd_ms"].get<double>() * 1e6, 4.0 * 3 * 8 * 8 * 4,
+              1);
+  const Json expected{{"batch", 1}, {"heads", 3},      {"kv_heads", 3}, {"seq", 8},
+                      {"dim", 4},   {"causal", false}, {"dtype", "f32"}};
+  for (const auto& [key, value] : expected.items()) EXPECT_EQ(whole[key], value) << key;
+  for (const auto& [key, value] : whole.items()) EXPECT_FALSE(key.starts_with("fwdbwd")) << key;
 }
 
 TEST(Bench, RecurrentReportsForwardAndBoth) {
@@ -108,21 +132,44 @@ TEST(Bench, TokenizeReportsIdsAndTimes) {
   EXPECT_LT(line["load_ms"].get<double>(), ms - 1000);
 }
 
-// A config.json alone gives a model with random weights.
+// A config.json alone gives a model with random weights. The prompts of one step have at most 8192 tokens.
 TEST(Bench, DecodeReportsPromptsAndTokens) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "config.json",
                         std::string_view(R"({"model_type": "regard-transformer", "kind": "decoder",
       "vocabulary": 50, "layers": 2, "hidden_size": 16, "heads": 2, "feed_forward_size": 32,
-      "max_positions": 64})"));
-  for (const char* beam : {"1", "3"}) {
-    const Json line = line_of({"bench", "decode", (folder / "config.json").string(), "--batch", "2",
-                               "--prompt", "5", "--new", "12", "--beam", beam, "-t", "1"});
+      "positions": "learned", "max_positions": 80})"));
+  const auto call = [&](const char* beam, const std::string& batch, const std::string& prompt) {
+    return std::vector<std::string>{"bench",   "decode", (folder / "config.json").string(),
+                                    "--batch", batch,    "--prompt",
+                                    prompt,    "--new",  "12",
+                                    "--beam",  beam,     "-t",
+                                    "1"};
+  };
+  for (const auto& [beam, batch, prompt] : {std::tuple("1", 128, 64), {"3", 2, 5}}) {
+    const Json line = line_of(call(beam, std::to_string(batch), std::to_string(prompt)));
     EXPECT_EQ(line["bench"], "decode");
     EXPECT_EQ(line["beam"], std::stoi(beam));
+    EXPECT_EQ(line["batch"], batch);
+    EXPECT_EQ(line["prompt"], prompt);
+    EXPECT_EQ(line["new"], 12);
     expect_positive(line, {"tokens_per_s", "prefill_tokens_per_s", "step_ms", "weights_gb_s", "peak_rss_mb"});
-    EXPECT_NEAR(line["tokens_per_s"].get<double>() * line["step_ms"].get<double>(), 2000.0, 1.0);
+    EXPECT_NEAR(line["tokens_per_s"].get<double>() * line["step_ms"].get<double>() / batch, 1000.0, 0.5);
+    EXPECT_NEAR(
+        line["prefill_tokens_per_s"].get<double>() * line["prefill_ms"].get<double>() / (batch * prompt),
+        1000.0, 0.5);
+    // A step reads all weights but those of the 80 positions. A token has keys and values in two layers.
+    const double weights = line["parameters"].get<double>() - 80 * 16;
+    EXPECT_NEAR(line["weights_gb_s"].get<double>() * line["step_ms"].get<double>() * 1e6 / (4 * weights), 1,
+                1e-3);
+    EXPECT_EQ(line["cache_bytes_per_token"], 2 * 2 * 16 * 4);
   }
+  const ProgramResult many = run_program(call("1", "129", "64"), folder.path());
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_EQ(
+      many.err,
+      "regard: the prompts do not fit into one step of prefill (expected at most 8192 tokens in all, found "
+      "129 prompts of 64 tokens). Choose a smaller --batch or --prompt\n");
 }
 
 TEST(Bench, TranscribeReportsEachPart) {
@@ -185,6 +232,37 @@ TEST(Bench, StudyReportsCapturesAndASweep) {
                   {"forward_processor_ms", "processor_ms", "sweep_processor_ms", "forward_passes", "passes"});
   EXPECT_EQ(sweep["heads"], 8);
   EXPECT_EQ(sweep["measured_heads"], 8);
+  EXPECT_EQ(sweep["sentences"], 3);
+  EXPECT_EQ(sweep["length"], 6);
+  EXPECT_EQ(sweep["predictions"], 0);
+  EXPECT_EQ(capture["tokens"], 40);
+  // The time of a sweep of all heads is extrapolated from the measured heads.
+  for (const auto& [heads, measured] : {std::pair("3", 3), {"9", 8}}) {
+    const ProgramResult some =
+        run_program({"bench", "study", "gpt", "--tokens", "4", "--sentences", "2", "--length", "64",
+                     "--rounds", "1", "--heads", heads, "--predictions", "2", "-t", "1"},
+                    folder.path());
+    ASSERT_EQ(some.exit_code, 0) << some.err;
+    const Json line = parse_json(lines_of(some.out).at(1), "stdout");
+    EXPECT_EQ(line["measured_heads"], measured);
+    EXPECT_EQ(line["predictions"], 2);
+    EXPECT_NEAR(line["passes"].get<double>() * line["processor_ms"].get<double>() /
+                    line["sweep_processor_ms"].get<double>(),
+                1, 1e-3);
+    EXPECT_NEAR(line["forward_passes"].get<double>() * line["forward_processor_ms"].get<double>() /
+                    line["sweep_processor_ms"].get<double>(),
+                1, 1e-3);
+  }
+  for (const char* option : {"--tokens", "--length"}) {
+    const ProgramResult longer = run_program({"bench", "study", "gpt", option, "65"}, folder.path());
+    EXPECT_EQ(longer.exit_code, 2);
+    EXPECT_NE(longer.err.find("(expected at most 64 tokens, found "), std::string::npos) << longer.err;
+  }
+  write_text_model(folder / "translator", "translator");
+  const ProgramResult other = run_program({"bench", "study", "translator"}, folder.path());
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_EQ(other.err,
+            "regard: translator: bench study does not support this model (expected a decoder-only model)\n");
 }
 
 TEST(Bench, TrainReportsPrecisionAndSpeed) {
@@ -202,6 +280,7 @@ TEST(Bench, TrainReportsPrecisionAndSpeed) {
   const SlowBf16 also_if_slow;
   if (!kernels::bf16_paths().empty()) precisions.emplace_back("bf16");
   for (const std::string& precision : precisions) {
+    const double before = children_cpu_ms();
     const ProgramResult result = run_program({"bench", "train", "run.toml", "--steps", "2", "-t", "1",
                                               "--set", "training.precision=\"" + precision + "\""},
                                              folder.path());
@@ -210,6 +289,7 @@ TEST(Bench, TrainReportsPrecisionAndSpeed) {
     EXPECT_EQ(line["dtype"], precision);
     EXPECT_EQ(line["steps"], 2);
     expect_positive(line, {"tokens_per_s", "step_ms", "processor_ms", "gflops"});
+    EXPECT_LT(2 * line["processor_ms"].get<double>(), children_cpu_ms() - before) << "two steps";
     // A training step takes about 6 operations per parameter and token (Kaplan et al. 2020, section 2.1).
     const double operations = line["gflops"].get<double>() * 1e9 / line["tokens_per_s"].get<double>();
     EXPECT_NEAR(operations / line["parameters"].get<double>(), 6, 0.6);

@@ -1,6 +1,8 @@
 // regard tokenizer, called as by a user.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/json.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -120,6 +122,51 @@ TEST_F(TokenizerCommand, ListsTheBestWays) {
   const auto merges = run({"encode", "-T", gpt2_, "--nbest", "3"}, "The man\n");
   EXPECT_EQ(merges.exit_code, 2);
   EXPECT_NE(merges.err.find("cannot return n-best segmentations"), std::string::npos) << merges.err;
+}
+
+// The ids of `encode` are truncated or padded like its JSON, also if the tokenizer file sets only one of
+// both.
+TEST_F(TokenizerCommand, IdsFollowTheTruncationAndThePaddingOfTheFile) {
+  const Json json = read_json((golden("truncation") / "truncation.json").string()).at("tokenizer");
+  const Json truncation{
+      {"direction", "Right"}, {"max_length", 3}, {"strategy", "LongestFirst"}, {"stride", 0}};
+  const Json padding{
+      {"strategy", {{"Fixed", 5}}}, {"direction", "Right"}, {"pad_to_multiple_of", nullptr}, {"pad_id", 0},
+      {"pad_type_id", 0},           {"pad_token", "[PAD]"}};
+  for (const auto& [cuts, pads, size] :
+       {std::tuple(truncation, Json(nullptr), 3), {nullptr, padding, 5}, {nullptr, nullptr, 4}}) {
+    Json changed = json;
+    changed["truncation"] = cuts, changed["padding"] = pads;
+    write_file(folder_.path(), "t.json", changed.dump());
+    const auto ids = run({"encode", "-T", "t.json"}, "a b\n");
+    const auto whole = run({"encode", "-T", "t.json", "--json"}, "a b\n");
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const Json encoding = parse_json(whole.out, "stdout");
+    ASSERT_EQ(encoding["ids"].size(), static_cast<std::size_t>(size));
+    std::string expected;
+    for (const Json& id : encoding["ids"]) expected += (expected.empty() ? "" : " ") + id.dump();
+    EXPECT_EQ(ids.out, expected + "\n") << ids.err;
+    EXPECT_EQ(
+        run({"encode", "-T", "t.json", "--input-format", "jsonl", "--view", "ids"}, R"({"text": "a b"})").out,
+        expected + "\n");
+    EXPECT_EQ(encoding.contains("overflowing"), size == 3) << encoding;
+  }
+}
+
+TEST_F(TokenizerCommand, InfoAsText) {
+  EXPECT_EQ(run({"info", bert_}).out,
+            "model             WordPiece\n"
+            "vocabulary_size   1200\n"
+            "tokens            1200\n"
+            "normalizer        BertNormalizer\n"
+            "pre_tokenizer     BertPreTokenizer\n"
+            "post_processor    BertProcessing\n"
+            "decoder           WordPiece\n"
+            "special token     [PAD] = 0\n"
+            "special token     [UNK] = 1\n"
+            "special token     [CLS] = 2\n"
+            "special token     [SEP] = 3\n"
+            "special token     [MASK] = 4\n");
 }
 
 }  // namespace

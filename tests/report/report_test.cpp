@@ -128,6 +128,34 @@ console.log(nodes.filter(node => node.name === "path").length);
   EXPECT_EQ(file_content(folder / "out"), "5\n");  // zeros have no logarithm, so they give no path
 }
 
+// Node.js runs two functions of the page: the nearest point of a curve, and the interpolated position of a
+// step.
+TEST(Report, PositionsAreInterpolatedAndTheNearestPointIsFound) {
+  if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
+  const TemporaryFolder folder;
+  const std::string_view page = report::kPageScript;
+  const std::size_t begin = page.find("const axisValue"), end = page.find("const onAxis");
+  ASSERT_LT(begin, end);
+  ASSERT_NE(end, page.npos);
+  const std::string script =
+      std::string(report::kChartScript) + std::string(page.substr(begin, end - begin)) + R"js(
+const print = values => console.log(JSON.stringify(values));
+const points = [[1, "a"], [3, "b"], [7, "c"]];
+print([0, 1, 1.9, 2, 2.1, 4.9, 5, 5.1, 7, 9].map(x => nearest(points, x)[1]).join(""));
+print([0, 1, 2].map(x => nearest([[1, "a"]], x)[1]).join(""));
+const run = {progress: [[10, 1, 3600], [20, 3, 10800], [20, 4, 14400]]};
+print([0, 5, 10, 15, 20, 30].map(step => axisValue(run, step, "epochs")));
+print([0, 5, 10, 15, 20, 30].map(step => axisValue(run, step, "hours")));
+print([axisValue(run, 15, "steps"), axisValue({progress: []}, 15, "epochs"), axisValue({progress: [[0, 2, 0]]}, 0, "epochs")]);
+)js";
+  const auto file = write_file(folder.path(), "page.js", script);
+  const std::string command = "timeout 60 node --max-old-space-size=200 '" + file.string() + "' >'" +
+                              (folder / "out").string() + "' 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << file_content(folder / "out");
+  EXPECT_EQ(file_content(folder / "out"),
+            "\"aaabbbcccc\"\n\"aaa\"\n[0,0.5,1,2,3,4]\n[0,0.5,1,2,3,4]\n[15,null,2]\n");
+}
+
 TEST(Report, RunsWithTheSameNameAreToldApartByTheirPath) {
   const std::vector<report::RunHistory> runs = {
       {.folder = "a/run"}, {.folder = "b/run/"}, {.folder = "c/other"}};

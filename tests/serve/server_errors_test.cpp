@@ -1,0 +1,206 @@
+// Errors, busy servers and credentials of commands with --server, against a server with scripted responses.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "support/namespaces.h"
+#include "support/program.h"
+#include "support/test_server.h"
+
+namespace regard::testing {
+namespace {
+
+std::string response(const std::string& status, const std::string& body, const std::string& fields = "") {
+  return "HTTP/1.1 " + status + "\r\n" + fields + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+// A server that accepts one connection, gives these responses to its requests, and then closes it.
+class ScriptedServer {
+ public:
+  explicit ScriptedServer(const std::vector<std::string>& responses) {
+    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(socket_, 4);
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, responses] {
+      const int client = ::accept(socket_, nullptr, nullptr);
+      for (const std::string& one : responses) {
+        if (!read_request(client)) break;
+        (void)::send(client, one.data(), one.size(), MSG_NOSIGNAL);
+      }
+      ::close(client);
+    });
+  }
+  ~ScriptedServer() {
+    stop();
+    ::close(socket_);
+  }
+  // Return the requests received so far, and stop the server.
+  const std::vector<std::string>& requests() {
+    stop();
+    return requests_;
+  }
+  std::string url() const { return "http://127.0.0.1:" + port_; }
+  const std::string& port() const { return port_; }
+
+ private:
+  void stop() {
+    ::shutdown(socket_, SHUT_RDWR);  // makes accept() return
+    if (thread_.joinable()) thread_.join();
+  }
+  // Read a request with a body of the given Content-Length. Returns false at the end of the connection.
+  bool read_request(int client) {
+    std::string text;
+    char byte = 0;
+    std::size_t end = text.npos, whole = text.npos;
+    while (text.size() < whole) {
+      if (::recv(client, &byte, 1, 0) != 1) return false;
+      text += byte;
+      if (whole != text.npos || !text.ends_with("\r\n\r\n")) continue;
+      end = text.size();
+      whole = end + std::stoul(text.substr(text.find("Content-Length: ") + 16));
+    }
+    requests_.push_back(text);
+    return true;
+  }
+  int socket_ = -1;
+  std::string port_;
+  std::vector<std::string> requests_;
+  std::thread thread_;
+};
+
+class ServerErrors : public ::testing::Test {
+ protected:
+  ProgramResult translate(const std::string& url, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{"translate", "x", "--server", url};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, folder_.path(), "a\n");
+  }
+  // Expect an error of this text and exit code after one response.
+  void expect_error(const std::string& status, const std::string& body, int code,
+                    const std::string& message) const {
+    ScriptedServer server({response(status, body)});
+    const ProgramResult result = translate(server.url());
+    EXPECT_EQ(result.exit_code, code) << status << body.substr(0, 99) << result.err;
+    EXPECT_EQ(result.out, "") << status;
+    EXPECT_EQ(result.err, "regard: " + message + "\n");
+    EXPECT_EQ(server.requests().size(), 1u);
+  }
+  TemporaryFolder folder_;
+  const std::string answer_ = R"({"results": [[{"text": "A", "score": -1.5, "tokens": [7]}]]})";
+};
+
+// The message of an error body is shown whatever its form, and a body without one is truncated to 500 bytes.
+TEST_F(ServerErrors, ShowTheMessageOfTheServer) {
+  const std::string refused = "the server refused the request: ";
+  expect_error("400 Bad Request", R"({"error": "no such model"})", 2, refused + "no such model");
+  expect_error("400 Bad Request", R"({"error": {"message": "too long", "code": 3}})", 2,
+               refused + "too long");
+  expect_error("400 Bad Request", R"({"error": {"code": 3}})", 2, refused);
+  expect_error("404 Not Found", "<html>nothing</html>", 2, refused + "<html>nothing</html>");
+  expect_error("404 Not Found", R"({"detail": "x"})", 2, refused + R"({"detail": "x"})");
+  expect_error("404 Not Found", "[1]", 2, refused + "[1]");
+  expect_error("404 Not Found", std::string(501, 'a'), 2, refused + std::string(500, 'a'));
+  const std::string key = ". Give the server's API key with --server-key";
+  expect_error("401 Unauthorized", R"({"error": "no key"})", 2, refused + "no key" + key);
+  expect_error("403 Forbidden", R"({"error": "wrong key"})", 2, refused + "wrong key" + key);
+  const std::string url = "http://127.0.0.1:";
+  for (const auto& [status, number] : {std::pair("500 Internal Server Error", "500"), {"302 Found", "302"}}) {
+    ScriptedServer server({response(status, "broken")});
+    const ProgramResult result = translate(server.url());
+    EXPECT_EQ(result.exit_code, 4) << result.err;
+    EXPECT_EQ(result.err,
+              "regard: " + server.url() + ": the server failed: broken (found status " + number + ")\n");
+  }
+}
+
+// The kind of an error, and so the exit code, is the one that the response names.
+TEST_F(ServerErrors, HaveTheKindThatTheResponseNames) {
+  const auto code = [&](const std::string& status, const std::string& kind) {
+    ScriptedServer server({response(status, "{\"error\": \"e\"" + kind + "}")});
+    return translate(server.url()).exit_code;
+  };
+  EXPECT_EQ(code("400 Bad Request", R"(, "kind": "resource_exhausted")"), 1);
+  EXPECT_EQ(code("400 Bad Request", R"(, "kind": "usage")"), 2);
+  EXPECT_EQ(code("400 Bad Request", R"(, "kind": 7)"), 2);
+  EXPECT_EQ(code("413 Payload Too Large", R"(, "kind": "usage")"), 2);
+  // An error of the input belongs to a line: the line is sent again alone.
+  const std::string bad = response("400 Bad Request", R"({"error": "e", "kind": "invalid_input"})");
+  ScriptedServer server({bad, bad});
+  const ProgramResult result = translate(server.url());
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.err, "regard: standard input:1: the server refused the request: e\n");
+  EXPECT_EQ(server.requests().size(), 2u);
+  ScriptedServer proxy(
+      {response("413 Payload Too Large", "large"), response("413 Payload Too Large", "large")});
+  EXPECT_EQ(translate(proxy.url()).exit_code, 3);
+  EXPECT_EQ(proxy.requests().size(), 2u);
+}
+
+TEST_F(ServerErrors, ABusyServerIsAskedAgain) {
+  ScriptedServer server({response("429 Too Many Requests", "busy", "Retry-After: 0\r\n"),
+                         response("503 Service Unavailable", "loading", "retry-after:   0\r\n"),
+                         response("200 OK", answer_)});
+  const ProgramResult result = translate(server.url());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "A\n");
+  ASSERT_EQ(server.requests().size(), 3u);
+  EXPECT_EQ(server.requests()[1], server.requests()[0]);
+  EXPECT_EQ(server.requests()[2], server.requests()[0]);
+}
+
+// A request is sent at most 61 times.
+TEST_F(ServerErrors, AServerThatStaysBusyFails) {
+  ScriptedServer server(
+      std::vector<std::string>(61, response("429 Too Many Requests", "busy", "Retry-After: 0\r\n")));
+  const ProgramResult result = translate(server.url());
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.err, "regard: " + server.url() + ": the server failed: busy (found status 429)\n");
+  EXPECT_EQ(server.requests().size(), 61u);
+}
+
+TEST_F(ServerErrors, RequestsHaveTheHostThePathAndTheKey) {
+  const auto head = [&](const std::string& path, const std::vector<std::string>& more) {
+    ScriptedServer server({response("200 OK", answer_)});
+    const ProgramResult result = translate(server.url() + path, more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    if (server.requests().size() != 1) return std::string("no request");
+    std::string text = server.requests()[0];
+    text.replace(text.find(server.port()), server.port().size(), "PORT");
+    return text.substr(0, text.find("Content-Length"));
+  };
+  const std::string rest = " HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Type: application/json\r\n";
+  EXPECT_EQ(head("", {}), "POST /generate" + rest);
+  EXPECT_EQ(head("//", {}), "POST /generate" + rest);
+  EXPECT_EQ(head("/models/", {}), "POST /models/generate" + rest);
+  write_file(folder_.path(), "key", "secret\r\nanother line\n");
+  ScriptedServer server({response("200 OK", answer_)});
+  EXPECT_EQ(translate(server.url(), {"--server-key", "key"}).exit_code, 0);
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_NE(server.requests()[0].find("\r\nAuthorization: Bearer secret\r\n\r\n{"), std::string::npos)
+      << server.requests()[0];
+}
+
+TEST_F(ServerErrors, AMalformedUrlIsRefused) {
+  for (const char* url :
+       {"127.0.0.1:1", "ftp://127.0.0.1:1", "http://", "http://:1", "http://127.0.0.1:", "http://127.0.0.1:x",
+        "http://127.0.0.1:1 ", "http://[::1", "http://127.0.0.1:1/a b"}) {
+    const ProgramResult result = translate(url);
+    EXPECT_EQ(result.exit_code, 2) << url;
+    EXPECT_EQ(result.err, std::string("regard: the URL of --server is malformed (expected http://HOST:PORT, "
+                                      "found \"") +
+                              url + "\")\n");
+  }
+  EXPECT_EQ(translate("http://127.0.0.1:1").exit_code, 4);
+  EXPECT_EQ(translate("http://[::1]:1").exit_code, 4) << "an address, to which nothing is bound";
+}
+
+}  // namespace
+}  // namespace regard::testing
