@@ -45,8 +45,8 @@ TEST(HeavyRequests, ForTooManyExactWeightsAreRefused) {
   serve::ServeOptions options = serve_options();
   options.folders.push_back({"long", folder / "long"});
   TestServer server(options, {"gpt"});
-  const Json written(std::vector<Json>(1000, 5));
-  Json request{{"model", "long"}, {"text", repeated("the dog ", 120)}, {"written", written}, {"full", true}};
+  const Json written(std::vector<Json>(350, 5));
+  Json request{{"model", "long"}, {"text", repeated("the dog ", 50)}, {"written", written}, {"full", true}};
   const Reply reply = server.post("/attend", request);
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("at most 4194304 attention weights"), std::string::npos) << reply.body;
