@@ -25,7 +25,9 @@ TEST(LoraTargets, RanksHaveLimits) {
         config.check(), ErrorKind::usage,
         "the rank of an adapter is out of range (expected 1 to 1048576, found " + std::to_string(rank) + ")");
     config.rank = 8, config.rank_pattern = {{"c_proj", rank}};
-    EXPECT_REGARD_ERROR(config.check("a.json"), ErrorKind::bad_file, "a.json: the rank of an adapter");
+    config.file = "a.json";
+    EXPECT_REGARD_ERROR(config.check(), ErrorKind::bad_file, "a.json: the rank of an adapter");
+    config.file = "";
   }
   config.rank_pattern.clear();
   config.bias = "some";
