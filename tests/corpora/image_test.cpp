@@ -129,7 +129,8 @@ TEST(Image, LimitsHoldForIdx) {
                       "too many images");
 }
 
-// Truncated files of every format, and files that are not images, are rejected with an error.
+// Truncated JPEG, PNG and PGM files, files that are not images, and images that are too large are rejected
+// with an error.
 TEST(Image, DamagedFilesAreRefused) {
   testing::TemporaryFolder temporary;
   for (const char* name : {"fine.jpg", "coarse.jpg", "grey.png", "grey.pgm", "palette.png"}) {

@@ -33,7 +33,7 @@ double ulps(float got, double truth) {
 struct Worst {
   double error = 0.0;
   float at = 0.0f;
-  bool finite = true;  // std::max() over errors hides a NaN
+  bool finite = true;  // false if a result is NaN, which no comparison of errors shows
 };
 
 template <class Truth>
