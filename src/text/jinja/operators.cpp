@@ -14,8 +14,8 @@ std::string joined(const std::string& a, const std::string& b) {
   return a + b;
 }
 
-// remainder_of() returns x % y and floor_quotient() returns x // y, as Python computes them. The remainder is
-// exact and has the sign of y.
+// remainder_of() returns x % y and floor_quotient() returns x // y, as Python computes them for floats. The
+// remainder has the sign of y.
 double remainder_of(double x, double y) {
   const double rest = std::fmod(x, y);
   if (rest == 0.0) return std::copysign(0.0, y);
