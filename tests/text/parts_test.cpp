@@ -75,9 +75,9 @@ TEST(PartsOfAText, HaveTheIdsOfTheWholeWithEveryTokenizer) {
   EXPECT_GE(cut, 20) << "most tokenizers share a text among threads";
 }
 
-// A character-level tokenizer has neither a pre-tokenizer nor merges. Its texts are divided into parts, unless
-// consecutive unknown characters are fused into one token. A long text that is encoded as one part needs 12
-// bytes of memory per character.
+// A character-level tokenizer has neither a pre-tokenizer nor merges. Its texts are divided into parts,
+// unless consecutive unknown characters are fused into one token. A long text that is encoded as one part
+// needs 12 bytes of memory per character.
 TEST(PartsOfAText, CharacterTokenizersDivideTheirTexts) {
   Json vocabulary{{"<unk>", 0}, {" ", 1}, {"t", 2}, {"h", 3}, {"e", 4}, {"\n", 5}, {"_", 6}, {"漢", 7}};
   for (int byte = 0; byte < 256; ++byte) vocabulary[fmt::format("<0x{:02X}>", byte)] = 8 + byte;
