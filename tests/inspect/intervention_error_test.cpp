@@ -166,8 +166,8 @@ TEST_F(InterventionInput, AListOfTextsIsNotEmpty) {
   loaded_ = infer::LoadedModel::open(folder_ / "gpt");
   model_ = load_model(formats::ModelFolder::open(folder_ / "gpt"));
   const std::string list = write_file(folder_.path(), "texts", "\n \t\n").string();
-  expect_error("mean decoder.0.residual texts=" + list, list + ": the file has no texts",
-               ErrorKind::invalid_input);
+  expect_error("mean decoder.0.residual texts=" + list,
+               list + ": the file has no inputs. Write one input per line", ErrorKind::invalid_input);
 }
 
 // The mean of texts= is the mean over all tokens of all texts, and blank lines are skipped.

@@ -154,8 +154,9 @@ TEST_F(StudyNotes, OfAlignmentsAreThePairsWithoutLinks) {
                       "the view alignment needs one file of sentence pairs (found 2 files)");
   request.data.files = {write_file(folder_.path(), "empty", "\n \n").string()};
   write_file(folder_.path(), "links", "\n\n");
-  EXPECT_REGARD_ERROR(table(translator_, request), ErrorKind::invalid_input,
-                      "empty: the file has no texts (expected lines of TEXT<tab>TARGET)");
+  EXPECT_REGARD_ERROR(
+      table(translator_, request), ErrorKind::invalid_input,
+      "empty: the file has no texts. Write one pair per line, TEXT<tab>TARGET, or give another file");
   EXPECT_REGARD_ERROR(inspect::study_alignment(gpt_, pool_, folder_ / "pairs.tsv", folder_ / "links", {}),
                       ErrorKind::usage, "the model has no cross-attention (expected an encoder-decoder)");
 }
