@@ -129,11 +129,11 @@ TEST_F(SoundCache, TheDataMustHaveTwoParts) {
   EXPECT_REGARD_ERROR(
       check_sounds(config_, "a and b"), ErrorKind::usage,
       "'speech-recognition' must have two parts: a and b (expected 2 columns, such as columns "
-      "= [1, 2], found 1 columns)");
+      "= [1, 2], found 1 column)");
   config_.data.columns = {"1", "2"};
   config_.data.valid = {"a.txt"};
   EXPECT_REGARD_ERROR(check_sounds(config_, "a and b"), ErrorKind::usage,
-                      "expected 2 line-aligned files, found 1 files");
+                      "expected 2 line-aligned files, found 1 file");
   config_.data.valid = {"a.txt", "b.txt"};
   check_sounds(config_, "a and b");
   SoundConfig masks;
