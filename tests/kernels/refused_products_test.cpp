@@ -15,22 +15,13 @@
 #include "kernels/peak.h"
 #include "kernels/rows.h"
 #include "regard/error.h"
+#include "support/throws.h"
 
 namespace regard::kernels {
 namespace {
 
 class RefusedProducts : public testing::EachBf16Path {
  protected:
-  template <class Call>
-  static void expect(ErrorKind kind, const std::string& message, Call&& call) {
-    try {
-      call();
-      ADD_FAILURE() << "no error: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), message);
-      EXPECT_EQ(error.kind(), kind) << message;
-    }
-  }
   // Return a product of 4 rows with a packed matrix of 40 rows and 200 columns.
   Gemm product(const PackedMatrix& packed) {
     Gemm problem;
@@ -48,11 +39,12 @@ class RefusedProducts : public testing::EachBf16Path {
                       int columns) {
     Gemm problem = product(packed);
     change(problem);
-    expect(ErrorKind::internal,
-           "the packed matrix does not fit the product (expected " + std::to_string(rows) +
-               " rows, at least " + std::to_string(columns) +
-               " columns, in whole panels of the active instruction set, found 40 rows, 200 columns)",
-           [&] { gemm(pool_, problem); });
+    testing::expect_error_text(
+        ErrorKind::internal,
+        "the packed matrix does not fit the product (expected " + std::to_string(rows) + " rows, at least " +
+            std::to_string(columns) +
+            " columns, in whole panels of the active instruction set, found 40 rows, 200 columns)",
+        [&] { gemm(pool_, problem); });
   }
 
   ThreadPool pool_{2};
@@ -105,19 +97,20 @@ TEST_P(RefusedProducts, ButNotOfWholePanels) {
 
 TEST_P(RefusedProducts, OfPackedParts) {
   const std::vector<MatrixPart> parts(3, MatrixPart{bytes_.data(), 5, 40});
-  expect(
+  testing::expect_error_text(
       ErrorKind::internal,
       "weights with one column per output cannot be packed together (expected 1 weight, or weights with one "
       "row per output, found 3 weights)",
       [&] {
         pack(pool_, {WeightType::f32, 7, false, parts});
       });
-  expect(ErrorKind::usage,
-         "an int8 matrix has too many rows (expected at most " + std::to_string(kLongestInt8Sum) +
-             ", found " + std::to_string(kLongestInt8Sum + 1) + ")",
-         [&] {
-           pack(pool_, {WeightType::i8, kLongestInt8Sum + 1, true, {parts.data(), 1}});
-         });
+  testing::expect_error_text(ErrorKind::usage,
+                             "an int8 matrix has too many rows (expected at most " +
+                                 std::to_string(kLongestInt8Sum) + ", found " +
+                                 std::to_string(kLongestInt8Sum + 1) + ")",
+                             [&] {
+                               pack(pool_, {WeightType::i8, kLongestInt8Sum + 1, true, {parts.data(), 1}});
+                             });
 }
 
 TEST_P(RefusedProducts, OfPathsThatTheProcessorLacks) {
@@ -126,14 +119,15 @@ TEST_P(RefusedProducts, OfPathsThatTheProcessorLacks) {
   for (const Int8Path path : available_int8_paths())
     paths += (paths.empty() ? "" : ", ") + std::string(name_of(path));
 #if defined(__x86_64__)
-  expect(ErrorKind::usage,
-         "the instruction set is not available on this processor (expected " + isas + ", found neon)",
-         [] { set_active(Isa::neon); });
+  testing::expect_error_text(
+      ErrorKind::usage,
+      "the instruction set is not available on this processor (expected " + isas + ", found neon)",
+      [] { set_active(Isa::neon); });
   const bool wide = GetParam() == Isa::avx512;
-  expect(ErrorKind::usage,
-         "the int8 path is not available on this processor (expected " + paths + ", found " +
-             (wide ? "avx2" : "avx512") + ")",
-         [&] { set_int8_path(wide ? Int8Path::avx2 : Int8Path::avx512); });
+  testing::expect_error_text(ErrorKind::usage,
+                             "the int8 path is not available on this processor (expected " + paths +
+                                 ", found " + (wide ? "avx2" : "avx512") + ")",
+                             [&] { set_int8_path(wide ? Int8Path::avx2 : Int8Path::avx512); });
   EXPECT_TRUE(paths.starts_with(wide ? "portable, avx512" : "portable, avx2")) << paths;
 #endif
   for (const Int8Path path : available_int8_paths()) {
@@ -143,9 +137,10 @@ TEST_P(RefusedProducts, OfPathsThatTheProcessorLacks) {
   std::string known;
   for (const Bf16Path path : bf16_paths()) known += std::string(name_of(path)) + ", ";
   if (!bf16_paths().empty()) return;
-  expect(ErrorKind::usage,
-         "the bf16 path is not available on this processor (expected " + known + "emulated, found amx_bf16)",
-         [] { set_bf16_path(Bf16Path::amx_bf16); });
+  testing::expect_error_text(
+      ErrorKind::usage,
+      "the bf16 path is not available on this processor (expected " + known + "emulated, found amx_bf16)",
+      [] { set_bf16_path(Bf16Path::amx_bf16); });
 }
 
 TEST_P(RefusedProducts, OfBf16Storage) {
@@ -166,8 +161,9 @@ TEST_P(RefusedProducts, OfBf16Storage) {
   const auto expect_wrong = [&](
                                 const char* why, const Bf16Storage& stored,
                                 const std::function<void(Gemm&)>& change = [](Gemm&) {}) {
-    expect(ErrorKind::internal, std::string("invalid arguments of a product with bf16 storage: ") + why,
-           [&] { multiply(stored, change); });
+    testing::expect_error_text(ErrorKind::internal,
+                               std::string("invalid arguments of a product with bf16 storage: ") + why,
+                               [&] { multiply(stored, change); });
   };
   multiply({.c = halves.data(), .pre = other.data(), .dropout = &dropout}, [](Gemm&) {});
   const auto empty = [](Gemm& g) { g.k = 0; };
@@ -201,10 +197,11 @@ TEST_P(RefusedProducts, OfMatricesPackedForBf16) {
   const auto refused = [&](const std::function<void(Gemm&)>& change, int rows, int columns) {
     Gemm wrong = problem;
     change(wrong);
-    expect(ErrorKind::internal,
-           "the packed matrix does not fit the product (expected a bf16 matrix of " + std::to_string(rows) +
-               " rows and at least " + std::to_string(columns) + " columns)",
-           [&] { gemm_bf16(pool_, wrong, &matrix); });
+    testing::expect_error_text(ErrorKind::internal,
+                               "the packed matrix does not fit the product (expected a bf16 matrix of " +
+                                   std::to_string(rows) + " rows and at least " + std::to_string(columns) +
+                                   " columns)",
+                               [&] { gemm_bf16(pool_, wrong, &matrix); });
   };
   refused([](Gemm& g) { g.k = 39; }, 39, 200);
   refused([](Gemm& g) { g.packed_column = 1, g.n = 100; }, 40, 101);

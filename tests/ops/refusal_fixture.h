@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ops/tape.h"
-#include "regard/error.h"
 #include "support/namespaces.h"
+#include "support/throws.h"
 
 namespace regard::testing {
 
@@ -27,13 +27,7 @@ class RefusedInputs : public ::testing::Test {
   }
   template <class Call>
   void expect(const std::string& message, Call&& call, ErrorKind kind = ErrorKind::usage) {
-    try {
-      call();
-      ADD_FAILURE() << "no error: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), message);
-      EXPECT_EQ(error.kind(), kind) << message;
-    }
+    expect_error_text(kind, message, call);
   }
 
   ThreadPool pool_{1};

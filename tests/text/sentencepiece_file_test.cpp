@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "regard/error.h"
+#include "support/throws.h"
 #include "text/protobuf.h"
 #include "text/sentencepiece.h"
 
@@ -75,13 +76,7 @@ TEST(SentencePieceFile, HasTheseFields) {
 
 template <class Read>
 void expect_refused(const Read& read, const std::string& expected) {
-  try {
-    read();
-    ADD_FAILURE() << "accepted; expected " << expected;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::bad_file);
-    EXPECT_EQ(error.what(), "t.model" + expected);
-  }
+  testing::expect_error_text(ErrorKind::bad_file, "t.model" + expected, read);
 }
 
 TEST(SentencePieceFile, ErrorsNameTheByte) {

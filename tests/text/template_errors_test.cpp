@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "regard/error.h"
+#include "support/throws.h"
 #include "text/jinja/render.h"
 
 namespace regard::text {
@@ -20,13 +21,10 @@ struct Mistake {
 
 void check_mistakes(const std::vector<Mistake>& mistakes) {
   for (const Mistake& one : mistakes) {
-    try {
-      ADD_FAILURE() << one.source << " gave " << render(one.source);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::bad_file) << one.source;
-      EXPECT_EQ(error.what(), "t.jinja:" + std::to_string(one.line) + ": chat template: " + one.message)
-          << one.source;
-    }
+    SCOPED_TRACE(one.source);
+    testing::expect_error_text(ErrorKind::bad_file,
+                               "t.jinja:" + std::to_string(one.line) + ": chat template: " + one.message,
+                               [&] { ADD_FAILURE() << "gave " << render(one.source); });
   }
 }
 

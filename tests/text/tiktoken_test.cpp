@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "regard/error.h"
 #include "support/temporary_folder.h"
+#include "support/throws.h"
 #include "text/base64.h"
 #include "text/tokenizer.h"
 
@@ -48,13 +49,8 @@ class Tiktoken : public ::testing::Test {
   }
   void expect_error(const std::string& lines, const std::string& message,
                     const char* name = "gpt2.tiktoken") {
-    try {
-      load(lines, name);
-      ADD_FAILURE() << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
-      EXPECT_EQ(error.what(), (home_.path() / name).string() + message);
-    }
+    testing::expect_error_text(ErrorKind::bad_file, (home_.path() / name).string() + message,
+                               [&] { load(lines, name); });
   }
   testing::TemporaryFolder home_;
 };

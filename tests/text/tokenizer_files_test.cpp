@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "regard/error.h"
 #include "support/temporary_folder.h"
+#include "support/throws.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_files.h"
 
@@ -23,13 +24,7 @@ class TokenizerFiles : public ::testing::Test {
   // Expect bad_file with this message, in which "DIR" is the folder.
   void expect_error(std::string message) const {
     message.replace(message.find("DIR"), 3, home_.path().string());
-    try {
-      load();
-      ADD_FAILURE() << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::bad_file) << error.what();
-      EXPECT_EQ(error.what(), message);
-    }
+    testing::expect_error_text(ErrorKind::bad_file, message, [&] { load(); });
   }
   testing::TemporaryFolder home_;
 };

@@ -55,13 +55,8 @@ class DamagedVectors : public ::testing::Test {
   }
   void expect_refused(const std::string& content, const std::string& message,
                       Format format = Format::automatic) {
-    try {
-      read(content, format);
-      ADD_FAILURE() << "no error: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), (folder_ / "v").string() + message);
-      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
-    }
+    testing::expect_error_text(ErrorKind::bad_file, (folder_ / "v").string() + message,
+                               [&] { read(content, format); });
   }
   testing::TemporaryFolder folder_;
   ThreadPool pool_{2};
@@ -231,13 +226,7 @@ class TrainingLimits : public DamagedVectors {
   }
   template <class Call>
   static void expect_usage(Call&& call, const std::string& message) {
-    try {
-      call();
-      ADD_FAILURE() << "no error: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), message);
-      EXPECT_EQ(error.kind(), ErrorKind::usage);
-    }
+    testing::expect_error_text(ErrorKind::usage, message, call);
   }
 };
 

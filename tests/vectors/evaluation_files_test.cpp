@@ -22,16 +22,6 @@ class EvaluationFiles : public ::testing::Test {
   std::vector<AnalogySection> analogies(const std::string& content, const EvaluationOptions& options = {}) {
     return evaluate_analogies(vectors_, file(content), options, pool_);
   }
-  template <class Call>
-  void expect(ErrorKind kind, const std::string& message, Call&& call) {
-    try {
-      call();
-      ADD_FAILURE() << "no error: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), message);
-      EXPECT_EQ(error.kind(), kind);
-    }
-  }
   testing::TemporaryFolder folder_;
   const std::string name_ = (folder_ / "data").string();
   ThreadPool pool_{2};
@@ -65,16 +55,16 @@ TEST_F(EvaluationFiles, PearsonAndSpearmanOfThePairs) {
 TEST_F(EvaluationFiles, OnlyTheFirstLineMayBeAHeader) {
   EXPECT_EQ(pairs("a b score\nking man 3\nking queen 5\n").pairs, 2);
   const std::string wrong = ": invalid word pair (expected WORD WORD NUMBER, found '";
-  expect(ErrorKind::bad_file, name_ + ":2" + wrong + "a b score')",
-         [&] { pairs("king man 3\na b score\nking queen 5\n"); });
-  expect(ErrorKind::bad_file, name_ + ":1" + wrong + "king man')",
-         [&] { pairs("king man\nking queen 5\n"); });
+  testing::expect_error_text(ErrorKind::bad_file, name_ + ":2" + wrong + "a b score')",
+                             [&] { pairs("king man 3\na b score\nking queen 5\n"); });
+  testing::expect_error_text(ErrorKind::bad_file, name_ + ":1" + wrong + "king man')",
+                             [&] { pairs("king man\nking queen 5\n"); });
   for (const std::string number : {"nan", "inf", "1x"})
-    expect(ErrorKind::bad_file, name_ + ":2" + wrong + "king man " + number + "')",
-           [&] { pairs("king man 3\nking man " + number + "\n"); });
+    testing::expect_error_text(ErrorKind::bad_file, name_ + ":2" + wrong + "king man " + number + "')",
+                               [&] { pairs("king man 3\nking man " + number + "\n"); });
   const std::string longest = "king " + std::string(100, 'x');
-  expect(ErrorKind::bad_file, name_ + ":2" + wrong + longest.substr(0, 80) + "')",
-         [&] { pairs("king man 3\n" + longest + "\n"); });
+  testing::expect_error_text(ErrorKind::bad_file, name_ + ":2" + wrong + longest.substr(0, 80) + "')",
+                             [&] { pairs("king man 3\n" + longest + "\n"); });
 }
 
 TEST_F(EvaluationFiles, ThatNothingCanBeComputedFromAreRefused) {
@@ -82,28 +72,30 @@ TEST_F(EvaluationFiles, ThatNothingCanBeComputedFromAreRefused) {
       name_ +
       ": no data to evaluate on (expected WORD WORD NUMBER per line, or analogies in the format of "
       "questions-words.txt)";
-  expect(ErrorKind::bad_file, none, [&] { pairs("# nothing\n\n"); });
-  expect(ErrorKind::bad_file, none, [&] { analogies(": empty\n"); });
+  testing::expect_error_text(ErrorKind::bad_file, none, [&] { pairs("# nothing\n\n"); });
+  testing::expect_error_text(ErrorKind::bad_file, none, [&] { analogies(": empty\n"); });
   const auto unknown = [&](const char* what, int count) {
     return std::string("every ") + what + " in " + name_ +
            " contains a word without a vector (expected at least 1 whose words all have vectors, found " +
            std::to_string(count) + " with such a word)";
   };
-  expect(ErrorKind::usage, unknown("pair", 2), [&] { pairs("king x 1\ny man 2\n"); });
-  expect(ErrorKind::usage, unknown("analogy", 3),
-         [&] { analogies(": a\nking man x queen\nx x x x\n: b\nking man woman x\n"); });
+  testing::expect_error_text(ErrorKind::usage, unknown("pair", 2), [&] { pairs("king x 1\ny man 2\n"); });
+  testing::expect_error_text(ErrorKind::usage, unknown("analogy", 3),
+                             [&] { analogies(": a\nking man x queen\nx x x x\n: b\nking man woman x\n"); });
 }
 
 TEST_F(EvaluationFiles, AnalogiesNeedASectionAndFourWords) {
-  expect(ErrorKind::bad_file,
-         name_ +
-             ":1: a section is missing before the first analogy (expected : NAME, found 'man king woman "
-             "queen')",
-         [&] { analogies("man king woman queen\n"); });
+  testing::expect_error_text(
+      ErrorKind::bad_file,
+      name_ +
+          ":1: a section is missing before the first analogy (expected : NAME, found 'man king woman "
+          "queen')",
+      [&] { analogies("man king woman queen\n"); });
   for (const std::string line : {"man king woman", "man king woman queen tree"})
-    expect(ErrorKind::bad_file,
-           name_ + ":2: invalid analogy (expected WORD WORD WORD WORD, found '" + line + "')",
-           [&] { analogies(": a\n" + line + "\n"); });
+    testing::expect_error_text(
+        ErrorKind::bad_file,
+        name_ + ":2: invalid analogy (expected WORD WORD WORD WORD, found '" + line + "')",
+        [&] { analogies(": a\n" + line + "\n"); });
 }
 
 TEST_F(EvaluationFiles, SectionsCountTheirOwnQuestions) {
