@@ -32,6 +32,11 @@ std::int64_t new_tokens_of(const Network& model, const Request& request, const S
   return limit;
 }
 
+void limit_new_tokens(const Network& model, const Request& request, std::int64_t most,
+                      SearchOptions& options) {
+  if (new_tokens_of(model, request, options) > most) options.max_new = most;
+}
+
 std::int64_t Scheduler::limit_of(const Request& request) const {
   return new_tokens_of(model_, request, options_of(request));
 }

@@ -38,6 +38,8 @@ struct AttendRequest {
   // Search options of generate_target(). If null, the options of the model folder are used.
   const infer::SearchOptions* search = nullptr;
   std::int64_t beam = 0;  // number of beams in generate_target(); 0: SearchOptions::beam
+  // maximum number of tokens to generate, also if max_new or the search options allow more; 0: no maximum
+  std::int64_t most_new = 0;
   // For encoder–decoders: the generated or given target ids, including the end token. For decoders: the ids
   // that continue the text.
   std::vector<std::int32_t> written;

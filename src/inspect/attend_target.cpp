@@ -1,6 +1,7 @@
 // Targets of AttendRequest (attend.h): given texts, and texts that the model generates.
 #include <algorithm>
 
+#include "infer/new_tokens.h"
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 #include "inspect/beam_tree.h"
@@ -48,7 +49,7 @@ struct Generated {
 Generated generated(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
                     std::int64_t max_new, Probe* probe, const BetweenPasses& between) {
   if (!request.input) require_text(loaded, request.text);
-  const infer::SearchOptions options = search_of(loaded, request, max_new, probe);
+  infer::SearchOptions options = search_of(loaded, request, max_new, probe);
   infer::Request job =
       infer::request_of(*loaded.model, request.input ? *request.input : loaded.read(request.text));
   Generated out;
@@ -56,6 +57,7 @@ Generated generated(const infer::LoadedModel& loaded, ThreadPool& pool, const At
     job.prompt = request.prompt;
     out.ids.assign(job.prompt.begin() + 1, job.prompt.end());
   }
+  if (request.most_new > 0) infer::limit_new_tokens(*loaded.model, job, request.most_new, options);
   if (between) between();
   BeamRecorder recorder;
   infer::Scheduler scheduler(*loaded.model, pool, options, recorder);

@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "infer/new_tokens.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/picture_attention.h"
@@ -44,21 +43,6 @@ inspect::Selection selection_of(const Call& call) {
   return selection;
 }
 
-// Return the maximum number of tokens to generate; 0 if the request does not require generation. Without
-// "generate", an encoder-decoder generates at most as many tokens as for a translation of the input.
-std::int64_t most_generated(const Call& call, const infer::LoadedModel& loaded,
-                            const inspect::AttendRequest& request) {
-  const std::int64_t most = std::min(kMostAttended, call.services.options.most_new_tokens);
-  const std::int64_t generate = call.integer("generate", 0);
-  if (generate > 0) return std::min(generate, most);
-  if (loaded.model->kind() != ModelKind::encoder_decoder) return 0;
-  if (!request.input) inspect::require_text(loaded, request.text);
-  const infer::Request input =
-      infer::request_of(*loaded.model, request.input ? *request.input : loaded.read(request.text));
-  const infer::SearchOptions& search = request.search != nullptr ? *request.search : loaded.options;
-  return std::min(infer::new_tokens_of(*loaded.model, input, search), most);
-}
-
 // Set request.written to the ids in the body's "written". If there are none, use the ids of its "target", or
 // generate ids with the interventions.
 void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
@@ -87,8 +71,7 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
     require_short(host, target, "target");
     request.written = inspect::written_ids(loaded, target);
   } else if (kind == ModelKind::encoder_decoder || generate > 0) {
-    inspect::generate_target(loaded, host.pool(), request, most_generated(call, loaded, request),
-                             [&] { call.waiting.require(); });
+    inspect::generate_target(loaded, host.pool(), request, generate, [&] { call.waiting.require(); });
   }
 }
 
@@ -99,6 +82,7 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
   request.average = call.value("average", false);
   request.page = call.value("page", false);
   request.beam = call.integer("beam", 0);
+  request.most_new = std::min(kMostAttended, call.services.options.most_new_tokens);
   request.selection = selection_of(call);
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
@@ -111,13 +95,14 @@ inspect::AttendRequest request_of(const Call& call, ModelHost& host) {
 void add_generated(const Call& call, ModelHost& host, const inspect::AttendRequest& request,
                    inspect::View& view) {
   if (!call.value("free", false)) return;
-  const std::int64_t most = most_generated(call, host.loaded(), request);
-  if (host.loaded().model->kind() == ModelKind::encoder)
+  const ModelKind kind = host.loaded().model->kind();
+  const std::int64_t generate = call.integer("generate", 0);
+  if (kind == ModelKind::encoder)
     throw HttpError(400, "\"free\" needs a model with a decoder", "invalid_value", "free");
-  if (most == 0)
+  if (kind == ModelKind::decoder && generate == 0)
     throw HttpError(400, "\"free\" needs \"generate\" above 0, the maximum number of tokens to generate",
                     "invalid_value", "free");
-  view.generated = inspect::changed_translation(host.loaded(), host.pool(), request, most,
+  view.generated = inspect::changed_translation(host.loaded(), host.pool(), request, generate,
                                                 [&] { call.waiting.require(); });
   if (request.edits != nullptr) view.warnings = request.edits->warnings();
 }

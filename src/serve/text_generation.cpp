@@ -32,8 +32,7 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
   prompt_tokens_ = std::ssize(plan_.input.ids);
   call_.prompt_tokens += static_cast<std::uint64_t>(prompt_tokens_);
   infer::Request request = infer::request_of(*loaded.model, std::move(plan_.input));
-  const std::int64_t most = call_.services.options.most_new_tokens;
-  if (infer::new_tokens_of(*loaded.model, request, search) > most) search.max_new = most;
+  infer::limit_new_tokens(*loaded.model, request, call_.services.options.most_new_tokens, search);
   search_ = std::make_shared<const infer::SearchOptions>(search);
   request.options = search_;
   prompt_ = request.prompt;
