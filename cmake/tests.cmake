@@ -34,6 +34,8 @@ endif()
 
 cmake_host_system_information(RESULT REGARD_DEMO_THREADS QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR REGARD_DEMO_THREADS "(${REGARD_DEMO_THREADS} + 1) / 2")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/trained_demo.cpp PROPERTIES
+  COMPILE_DEFINITIONS REGARD_DEMO_THREADS=${REGARD_DEMO_THREADS})
 function(regard_test_program name label)
   set(name ${REGARD_TARGET_PREFIX}${name})
   if(NOT ARGN)

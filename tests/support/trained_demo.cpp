@@ -4,11 +4,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
-#include <thread>
 
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -57,9 +55,8 @@ TrainedDemo trained_demo() {
 #endif
     // Other tests run on the other half of the cores (PROCESSORS in cmake/tests.cmake). Two threads are not
     // twice as fast as one, so on two cores all tests end sooner if the training has one thread.
-    const unsigned threads = std::max(1u, std::thread::hardware_concurrency() / 2);
-    const ProgramResult result =
-        run_program({"demo", "--json", "-q", "-t", std::to_string(threads)}, folder, "", 1400);
+    const std::string threads = std::to_string(REGARD_DEMO_THREADS);
+    const ProgramResult result = run_program({"demo", "--json", "-q", "-t", threads}, folder, "", 1400);
     if (result.exit_code != 0) throw std::runtime_error("regard demo: " + result.err);
     std::ofstream(json) << result.out;
   }
