@@ -30,7 +30,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows 
 // A model prepared for inference, with the options --ablate, --intervene and --attend applied.
 class TaskModel {
  public:
-  // Open the folder of the model, or use `folder`, if it is open already.
+  // Open the folder of the model. If `folder` is given, it is the opened folder and is used instead.
   TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens,
             std::optional<formats::ModelFolder> folder = {});
 

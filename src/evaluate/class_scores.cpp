@@ -11,8 +11,8 @@
 namespace regard::evaluate {
 namespace {
 
-// Return row statistics for a score that is computed from class counts. Each of `rows` contains, for each of
-// its predictions, the indices of the true class and of the predicted class.
+// Return row statistics for a score that is computed from class counts. A row lists two class indices for
+// each of its predictions: first the true class, then the predicted class.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {

@@ -60,8 +60,8 @@ struct LoadedModel {
   // model, or if the selected task does not exist. Also throws the errors of ModelFolder::open, load_model
   // and Tokenizer::load.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
-  // Open a folder that is open already. Unlike another open(path), this does not compare the files of a run's
-  // checkpoint with their checksums again, and it opens the same checkpoint while the run is active.
+  // Load the model of an opened folder. For a run folder, this is the checkpoint that ModelFolder::open()
+  // chose and whose checksums it verified; they are not verified again.
   static LoadedModel open(formats::ModelFolder folder, const FolderSettings& settings);
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});

@@ -17,8 +17,8 @@ struct Named {
   Var variable;  // the argument; null if it is absent
 };
 
-// Return a description such as "bf16 [3, 4] not contiguous". The dtype is omitted if it is f32, and "not
-// contiguous" if the tensor is contiguous.
+// Return a description such as "bf16 [3, 4] not contiguous". It has the dtype only if this is not f32, and
+// the last two words only if the tensor is not contiguous.
 std::string described(const Tensor& value);
 
 // Return a usage error such as "linear: WHY (found x [3, 4], weight [2, 5])".

@@ -65,8 +65,8 @@ TEST(Resizing, HasThePixelsOfPillow) {
   }
 }
 
-// Of an odd number of rows or columns, one more is cut at the bottom or right, and one more is added at the
-// top or left, as in transformers.
+// If the number of rows or columns to cut is odd, one more is cut at the bottom or right. If the number to
+// add is odd, one more is added at the top or left. transformers does the same.
 TEST(Resizing, CropsAndPadsAroundTheCentre) {
   const Image image = patterned(2, 3);  // greens: 40 71 164, 97 128 221
   EXPECT_EQ(greens(centre_crop(image, 1, 2)), (std::vector<int>{40, 71}));

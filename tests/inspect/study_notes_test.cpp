@@ -1,4 +1,4 @@
-// Titles, columns and notes of study tables, and the studies that a model or a request does not fit.
+// Titles, columns and notes of study tables, and errors of studies that do not fit the model or the request.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

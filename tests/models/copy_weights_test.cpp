@@ -52,7 +52,7 @@ TEST(CopyWeights, SkipsOnlyThoseThatDoNotFit) {
   EXPECT_EQ(others(*model, 2.0f), unset);
 }
 
-// A classifier's names have the prefix "bert.", which the base model's names lack.
+// The names of a classifier's weights begin with "bert."; those of the base model's weights do not.
 TEST(CopyWeights, KnowsNamesWithAndWithoutThePrefix) {
   Json config = bert_config();
   const auto base = filled(config, 2.0f);

@@ -1,5 +1,6 @@
-// Inputs that a model cannot read: sequences without tokens, numbers of sequences that differ, and parts that
-// the model does not have. Each message names the sequence or the part.
+// Errors of calls with wrong inputs: empty sequences, two inputs with different numbers of sequences, and
+// calls that need a head or an encoder that the model does not have. The message names the sequence or the
+// part.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

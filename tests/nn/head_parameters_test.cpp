@@ -110,7 +110,7 @@ class LayerPass {
   RaggedBuffer tokens_;
 };
 
-// Where a projection is stored: output features [first, first + count) of the weight NAME.
+// The place of a projection: it is stored in the output features [first, first + count) of the layer `name`.
 struct Place {
   std::string name;
   std::int64_t first, count;

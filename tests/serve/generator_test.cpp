@@ -85,7 +85,7 @@ TEST_F(GeneratorTest, CountsWhatItGenerates) {
   EXPECT_EQ(metrics_.prompt_tokens, 2 * prompt);
   EXPECT_EQ(metrics_.completion_tokens, 12u);
   EXPECT_TRUE(becomes([&] { return metrics_.batches == 12 && metrics_.batched == 10; }));
-  // Only a generation that reports its tokens has times of tokens.
+  // The times of tokens are measured only for a generation that reports its tokens.
   EXPECT_TRUE(metrics_.first_token.lines("t", "").ends_with("t_count 1\n"));
   EXPECT_TRUE(metrics_.each_token.lines("t", "").ends_with("t_count 1\n"));
   EXPECT_EQ(tokens_of(*generator_.submit(request(1), "a")), 1u);
@@ -141,7 +141,7 @@ TEST_F(GeneratorTest, EndsWithTheErrorOfARequest) {
   const auto failed = generator_.submit(std::move(wrong), "a");
   EXPECT_EQ(tokens_of(*failed), 0u);
   EXPECT_REGARD_ERROR(failed->results(), ErrorKind::invalid_input, "1073741824");
-  // The failed request has left its rows and pages.
+  // The rows and pages of the failed request are free again.
   for (int i = 0; i < 4; ++i) EXPECT_EQ(tokens_of(*generator_.submit(request(3), "a")), 3u);
 }
 

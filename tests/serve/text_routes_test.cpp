@@ -98,7 +98,8 @@ TEST(TextRoutes, VectorsAreTheLibrarys) {
   };
   EXPECT_EQ(reply_of("/embed", {{"inputs", "a dog"}, {"normalize", false}})[0], values(plain.embed("a dog")));
   EXPECT_EQ(reply_of("/embed", {{"inputs", "a dog"}})[0], values(scaled.embed("a dog")));
-  // Fewer dimensions: the first elements, scaled to length 1 again only with "normalize".
+  // "dimensions" returns the first elements of a vector. They are normalised to length 1, except if the
+  // request sets "normalize" to false.
   std::vector<float> first = values(plain.embed("a dog"));
   first.resize(4);
   EXPECT_EQ(reply_of("/embed", {{"inputs", "a dog"}, {"normalize", false}, {"dimensions", 4}})[0], first);
