@@ -1,10 +1,7 @@
 // Errors, busy servers and credentials of commands with --server, against a server with scripted responses.
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <thread>
 
+#include "support/local_listener.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -21,16 +18,8 @@ std::string response(const std::string& status, const std::string& body, const s
 class ScriptedServer {
  public:
   explicit ScriptedServer(const std::vector<std::string>& responses) {
-    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
-    ::listen(socket_, 4);
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = std::to_string(ntohs(address.sin_port));
     thread_ = std::thread([this, responses] {
-      const int client = ::accept(socket_, nullptr, nullptr);
+      const int client = listener_.accept();
       for (const std::string& one : responses) {
         if (!read_request(client)) break;
         (void)::send(client, one.data(), one.size(), MSG_NOSIGNAL);
@@ -38,21 +27,18 @@ class ScriptedServer {
       ::close(client);
     });
   }
-  ~ScriptedServer() {
-    stop();
-    ::close(socket_);
-  }
+  ~ScriptedServer() { stop(); }
   // Return the requests received so far, and stop the server.
   const std::vector<std::string>& requests() {
     stop();
     return requests_;
   }
-  std::string url() const { return "http://127.0.0.1:" + port_; }
-  const std::string& port() const { return port_; }
+  std::string url() const { return listener_.url(); }
+  const std::string& port() const { return listener_.port(); }
 
  private:
   void stop() {
-    ::shutdown(socket_, SHUT_RDWR);  // makes accept() return
+    listener_.stop();
     if (thread_.joinable()) thread_.join();
   }
   // Read a request with a body of the given Content-Length. Returns false at the end of the connection.
@@ -70,8 +56,7 @@ class ScriptedServer {
     requests_.push_back(text);
     return true;
   }
-  int socket_ = -1;
-  std::string port_;
+  LocalListener listener_;
   std::vector<std::string> requests_;
   std::thread thread_;
 };

@@ -1,12 +1,9 @@
 // With --server, commands print the same output as with the model folder.
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <sstream>
 #include <thread>
 #include <tuple>
 
+#include "support/local_listener.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -191,16 +188,8 @@ TEST_F(ServerOption, GenerateNeedsInputsOrMessages) {
 class WrongServer {
  public:
   explicit WrongServer(const std::string& response) {
-    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
-    ::listen(socket_, 4);
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
     thread_ = std::thread([this, response] {
-      const int client = ::accept(socket_, nullptr, nullptr);
+      const int client = listener_.accept();
       char bytes[4096];
       (void)::recv(client, bytes, sizeof bytes, 0);
       (void)::send(client, response.data(), response.size(), MSG_NOSIGNAL);
@@ -211,15 +200,13 @@ class WrongServer {
     });
   }
   ~WrongServer() {
-    ::shutdown(socket_, SHUT_RDWR);  // makes accept() return
+    listener_.stop();
     thread_.join();
-    ::close(socket_);
   }
-  const std::string& url() const { return url_; }
+  std::string url() const { return listener_.url(); }
 
  private:
-  int socket_ = -1;
-  std::string url_;
+  LocalListener listener_;
   std::thread thread_;
 };
 
