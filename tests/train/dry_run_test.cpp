@@ -15,17 +15,8 @@ class DryRun : public TaskCase {
  protected:
   DryRun() { write("rows.tsv", "a b\tc d e\nb\tc\na\td e\n"); }
   std::string text(const std::vector<std::string>& overrides) {
-    read("translation", "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]", R"(
-[tokenizer]
-type = "word"
-min_frequency = 1
-[model]
-encoder_layers = 1
-decoder_layers = 1
-hidden_size = 8
-heads = 2
-feed_forward_size = 8
-[training]
+    read("translation", "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]",
+         std::string(kTranslator) + R"([training]
 accumulate = 2
 schedule = "constant"
 max_steps = 10

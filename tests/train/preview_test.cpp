@@ -141,17 +141,8 @@ max_steps = 1
 
 TEST_F(Previews, OfTranslationShowTheSource) {
   write("rows.tsv", "a b\tc d e\nb\tc\n");
-  open("translation", "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]", R"(
-[tokenizer]
-type = "word"
-min_frequency = 1
-[model]
-encoder_layers = 1
-decoder_layers = 1
-hidden_size = 8
-heads = 2
-feed_forward_size = 8
-[training]
+  open("translation", "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]",
+       std::string(kTranslator) + R"([training]
 max_steps = 1
 )");
   EXPECT_EQ(previews(), (Shown{"  source a b </s>\n  input  <s> c d e\n  labels c   d e </s>\n",

@@ -78,6 +78,17 @@ feed_forward_size = 8
 batch_size = 4
 max_steps = 1
 )";
+  static constexpr const char* kTranslator = R"(
+[tokenizer]
+type = "word"
+min_frequency = 1
+[model]
+encoder_layers = 1
+decoder_layers = 1
+hidden_size = 8
+heads = 2
+feed_forward_size = 8
+)";
   const regard::testing::TemporaryFolder folder_;
   ThreadPool pool_{1};
   RunConfig run_;

@@ -82,17 +82,7 @@ TEST_F(LossOfAValidation, OfWordsAndAnswers) {
 
 TEST_F(LossOfAValidation, OfTranslationAndText) {
   write("pairs.tsv", "a b\tc d e\nb\tc\na a\td\nb a\te e\n");
-  expect_equal("translation", "pairs.tsv", "columns = [1, 2]", R"(
-[tokenizer]
-type = "word"
-min_frequency = 1
-[model]
-encoder_layers = 1
-decoder_layers = 1
-hidden_size = 8
-heads = 2
-feed_forward_size = 8
-[training]
+  expect_equal("translation", "pairs.tsv", "columns = [1, 2]", std::string(kTranslator) + R"([training]
 label_smoothing = 0.0
 max_steps = 1
 )");
