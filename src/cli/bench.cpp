@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <cmath>
+
 #include "cli/output.h"
 #include "kernels/isa.h"
 
@@ -27,9 +29,12 @@ void add_timing(Json& line, const std::string& part, const Timing& timing) {
 
 void print_line(const Json& line) {
   std::string text;
-  for (const auto& [key, value] : line.items())
+  for (const auto& [key, value] : line.items()) {
+    // A speed is infinite if the clock measured no time; dump() writes null for it.
+    const bool finite = value.is_number_float() && std::isfinite(value.get<double>());
     text += (text.empty() ? "{" : ",") + Json(key).dump() + ":" +
-            (value.is_number_float() ? fmt::format("{:.5g}", value.get<double>()) : value.dump());
+            (finite ? fmt::format("{:.5g}", value.get<double>()) : value.dump());
+  }
   print_result("{}}}\n", text);
 }
 
