@@ -10,7 +10,6 @@ HandlerThreads::~HandlerThreads() {
     const std::lock_guard lock(guard_);
     stopping_ = true;
     tasks_.remove_if([](const auto&) { return true; });
-    begun_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
