@@ -1,6 +1,7 @@
 // Parts of the server that need no connection.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <random>
@@ -57,6 +58,14 @@ TEST(HandlerThreads, GiveClientsTurns) {
     while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
+}
+
+// A task counts as running before a thread takes it, so the destructor must not drop it.
+TEST(HandlerThreads, FinishTheRunningTasksAtTheEnd) {
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(serve::HandlerThreads({.threads = 1, .each = 1, .queue = 1}).submit("a", [&] { ++ran; }));
+  EXPECT_EQ(ran, 100);
 }
 
 TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
