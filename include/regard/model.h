@@ -219,7 +219,7 @@ class REGARD_API Model {
 // opened, then after each matrix has been read and packed for the kernels. Throws bad_file and io with the
 // file and the problem, and cancelled if `progress` returns false. Throws usage for Precision::bf16 if the
 // processor has no bf16 instructions or the weights are int8, and for a task or language that the folder does
-// not have.
+// not have. A training run does not remove the checkpoint while the model exists.
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress,
                       const LoadOptions& options);
 REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {},

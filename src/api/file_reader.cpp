@@ -40,13 +40,12 @@ ModelInput read_tensors(const InputSpec& spec, const std::string& file) {
 }
 
 inspect::FileInput read_sound(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& file) {
-  const auto folder = formats::ModelFolder::open(loaded.folder);
   if (loaded.model->kind() != ModelKind::encoder_decoder || !loaded.target) {
-    tasks::Input read = tasks::SoundReader(folder.path, loaded.model->input_spec(), pool).read(file);
+    tasks::Input read = tasks::SoundReader(loaded.folder.path, loaded.model->input_spec(), pool).read(file);
     ModelInput& input = read;
     return {std::move(input)};
   }
-  tasks::ShownSound sound = tasks::read_shown_sound(folder, loaded, pool, file);
+  tasks::ShownSound sound = tasks::read_shown_sound(loaded, pool, file);
   return {std::move(sound.input), std::move(sound.prompt), std::move(sound.search)};
 }
 
@@ -57,7 +56,7 @@ inspect::FileReader file_reader(const infer::LoadedModel& loaded, ThreadPool& po
     const InputSpec& spec = spec_of(*loaded.model);
     if (file.ends_with(".safetensors")) return {read_tensors(spec, file)};
     if (spec.kind == InputKind::features) return read_sound(loaded, pool, file);
-    return {read_image(formats::ModelFolder::open(loaded.folder).path, spec, file)};
+    return {read_image(loaded.folder.path, spec, file)};
   };
 }
 

@@ -6,7 +6,6 @@
 #include "api/file_reader.h"
 #include "data/picture_rows.h"
 #include "data/sound_rows.h"
-#include "formats/model_folder.h"
 #include "models/dual_encoder.h"
 #include "tasks/image_reader.h"
 #include "tasks/shown_sound.h"
@@ -17,8 +16,7 @@ namespace {
 
 inspect::MediaInput sound_input(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::filesystem::path& file) {
-  const auto folder = formats::ModelFolder::open(loaded.folder);
-  tasks::ShownSound sound = tasks::read_shown_sound(folder, loaded, pool, file);
+  tasks::ShownSound sound = tasks::read_shown_sound(loaded, pool, file);
   inspect::FileInput input{std::move(sound.input), std::move(sound.prompt)};
   if (!input.prompt.empty()) input.search = std::move(sound.search);
   return {std::move(input), std::move(sound.labels), sound.cut};
@@ -36,9 +34,8 @@ std::vector<inspect::MediaRow> sound_rows(const infer::LoadedModel& loaded, Thre
 
 std::vector<inspect::MediaRow> picture_rows(const infer::LoadedModel& loaded, const data::DataFiles& data) {
   DualEncoder* const dual = dual_encoder_of(*loaded.model);
-  const auto reader =
-      std::make_shared<tasks::ImageReader>(formats::ModelFolder::open(loaded.folder).path,
-                                           (dual == nullptr ? *loaded.model : dual->vision()).input_spec());
+  const auto reader = std::make_shared<tasks::ImageReader>(
+      loaded.folder.path, (dual == nullptr ? *loaded.model : dual->vision()).input_spec());
   std::vector<inspect::MediaRow> rows;
   for (data::PictureRow& row : data::read_picture_rows(data).rows) {
     const auto kept = std::make_shared<data::PictureRow>(std::move(row));
@@ -64,7 +61,7 @@ inspect::MediaReader media_reader(const infer::LoadedModel& loaded, ThreadPool& 
     return sounds ? sound_rows(loaded, pool, data) : picture_rows(loaded, data);
   };
   reader.ctc_labels = [&loaded](const std::string& text) {
-    formats::ModelFolder folder = formats::ModelFolder::open(loaded.folder);
+    formats::ModelFolder folder = loaded.folder;
     if (!loaded.language.empty()) folder.select_language(loaded.language);
     return train::CtcCharacters(folder, loaded.language).encode(text);
   };

@@ -127,7 +127,7 @@ Model load(const std::filesystem::path& path, const Progress& progress, const Lo
                      .adapter = options.adapter,
                      .language = options.language};
   state->loaded = infer::LoadedModel::open(path, state->settings);
-  state->loaded.folder = api::lasting_path(path);
+  state->loaded.folder.make_absolute();
   state->settings.adapter = api::lasting_path(options.adapter);
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));

@@ -19,7 +19,7 @@ namespace regard {
 struct REGARD_HIDDEN Model::State {
   std::string name;                // path given to load(), for messages
   infer::FolderSettings settings;  // settings with which the folder was opened
-  infer::LoadedModel loaded;       // its folder is an absolute path
+  infer::LoadedModel loaded;       // the paths of its folder are absolute
 
   void need(models::ModelKind kind, const char* what) const {
     if (loaded.model->kind() != kind)

@@ -2,7 +2,6 @@
 
 #include "api/model_state.h"
 #include "api/task_state.h"
-#include "formats/model_folder.h"
 #include "tasks/best.h"
 #include "tasks/embed.h"
 #include "tasks/image_text.h"
@@ -14,16 +13,12 @@ namespace {
 
 using PictureModel = api::ModelAccess::State;
 
-std::filesystem::path folder_of(const PictureModel& model) {
-  return formats::ModelFolder::open(model.loaded.folder).path;
-}
-
 }  // namespace
 
 struct REGARD_HIDDEN Captioner::State {
   State(std::shared_ptr<PictureModel> of, const DecodingOptions& options)
       : model(std::move(of)),
-        images(folder_of(*model), model->loaded.model->input_spec()),
+        images(model->loaded.folder.path, model->loaded.model->input_spec()),
         search(api::search_options(model->loaded, options)) {
     model->need(ModelKind::encoder_decoder, "generate text from images");
     probe = api::probe_of(model->loaded, *turns.pool, {}, options.interventions);
@@ -59,7 +54,7 @@ std::vector<std::string> Captioner::caption(const std::filesystem::path& file) c
 struct REGARD_HIDDEN ImageTextEncoder::State : api::TaskState {
   State(std::shared_ptr<PictureModel> of, const ImageTextOptions& options)
       : TaskState(std::move(of), {}, options.interventions),
-        encoder(model->loaded, folder_of(*model), *turns.pool, probe.get()) {}
+        encoder(model->loaded, *turns.pool, probe.get()) {}
 
   Tensor embed(std::span<const tasks::Input> inputs) {
     const auto turn = turns.take();

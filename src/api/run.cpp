@@ -42,10 +42,12 @@ void write_tensors(const std::filesystem::path& file, const NamedTensors& tensor
 
 struct REGARD_HIDDEN Runner::State {
   explicit State(const std::filesystem::path& path) : name(path.string()) {
-    const auto folder = formats::ModelFolder::open(path);
-    loaded.folder = api::lasting_path(path), loaded.warning = folder.warning;
+    loaded.folder = formats::ModelFolder::open(path);
+    const formats::ModelFolder& folder = loaded.folder;
+    loaded.warning = folder.warning;
     loaded.model = load_model(folder, is_quantized(folder.config) ? WeightMode::int8 : WeightMode::widened);
     if (loaded.model->kind() != ModelKind::encoder) loaded.options = inspect::tensor_search_options(folder);
+    loaded.folder.make_absolute();
   }
   std::string name;  // path given to the constructor
   std::shared_ptr<ThreadPool> pool = api::pool();
@@ -83,8 +85,7 @@ std::vector<Attention> Runner::attend(const NamedTensors& inputs, const CaptureO
   for (const std::string& one : options.activations) api::check_text(one);
   const inspect::TensorMap usable = inspect::usable_inputs(inputs);
   const std::lock_guard lock(state.calls);
-  std::call_once(state.tokenizers,
-                 [&] { state.loaded.add_tokenizers(formats::ModelFolder::open(state.loaded.folder)); });
+  std::call_once(state.tokenizers, [&] { state.loaded.add_tokenizers(); });
   const auto edits = state.resolve(options.interventions);
   inspect::AttendRequest request;
   request.model_name = state.name;

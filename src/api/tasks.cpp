@@ -154,8 +154,8 @@ std::vector<Label> Classifier::classify(std::string_view first, std::string_view
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
   state().need(InputKind::pixels);
-  const auto folder = formats::ModelFolder::open(state().model->loaded.folder).path;
-  const tasks::ImageReader reader(folder, state().model->loaded.model->input_spec());
+  const infer::LoadedModel& loaded = state().model->loaded;
+  const tasks::ImageReader reader(loaded.folder.path, loaded.model->input_spec());
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
     all.push_back(state().classes(reader.read({&image, 1}))[0]);

@@ -63,12 +63,10 @@ void check_times(const TranscriptSegment& segment) {
 struct REGARD_HIDDEN Transcriber::State {
   State(std::shared_ptr<api::ModelAccess::State> of, const TranscribeOptions& options)
       : model(std::move(of)),
-        folder(formats::ModelFolder::open(model->loaded.folder)),
         probe(api::probe_of(model->loaded, *turns.pool, {}, options.interventions)),
-        transcriber(folder, model->loaded, *turns.pool, inner(options, probe.get())) {}
+        transcriber(model->loaded, *turns.pool, inner(options, probe.get())) {}
   api::Turns turns;
   std::shared_ptr<api::ModelAccess::State> model;
-  formats::ModelFolder folder;
   std::unique_ptr<Probe> probe;
   tasks::Transcriber transcriber;
 };

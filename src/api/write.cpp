@@ -137,8 +137,7 @@ ModelInput api::read_conversation(const ModelAccess::State& model, std::span<con
     check_text(message.content);
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
-  const text::TokenizerConfig config =
-      text::read_tokenizer_config(formats::ModelFolder::open(model.loaded.folder).tokenizer);
+  const text::TokenizerConfig config = text::read_tokenizer_config(model.loaded.folder.tokenizer);
   const std::string rendered =
       text::render_chat(config, text::find_chat_template(config, chat_template), messages);
   return model.loaded.read_chat(rendered, truncate);

@@ -110,14 +110,14 @@ void attend(const AttendOptions& options, Globals& globals) {
   require_capture(options, globals.json);
   for (const std::string& file : {options.html, options.svg})
     if (!file.empty()) require_writable(file);
-  const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
+  formats::ModelFolder folder = formats::ModelFolder::open(options.model);
   const std::unique_ptr<Network> network = make_model(folder.config, folder.config_file);
   const InputKind reads = network->input_spec().kind;
   const bool image = dual_encoder_of(*network) != nullptr && data::names_image(options.text, ".");
-  if (reads == InputKind::pixels || image) return attend_picture(options, globals);
-  if (reads == InputKind::features) return attend_sound(options, globals);
+  if (reads == InputKind::pixels || image) return attend_picture(options, std::move(folder), globals);
+  if (reads == InputKind::features) return attend_sound(options, std::move(folder), globals);
   const infer::LoadedModel opened = infer::LoadedModel::open(
-      options.model, {.weight_mode = weight_mode(globals), .adapter = options.adapter});
+      std::move(folder), {.weight_mode = weight_mode(globals), .adapter = options.adapter});
   print_warning(opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)

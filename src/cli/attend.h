@@ -42,10 +42,10 @@ void add_tokenizers(const AttendOptions& options, const infer::LoadedModel& open
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 
-// Show the attention of an image model; options.text is the image file.
-void attend_picture(const AttendOptions& options, Globals& globals);
+// Show the attention of an image model in the opened folder; options.text is the image file.
+void attend_picture(const AttendOptions& options, formats::ModelFolder model_folder, Globals& globals);
 
-// Show the attention of a sound model; options.text is the sound file.
-void attend_sound(const AttendOptions& options, Globals& globals);
+// Show the attention of a sound model in the opened folder; options.text is the sound file.
+void attend_sound(const AttendOptions& options, formats::ModelFolder model_folder, Globals& globals);
 
 }  // namespace regard::cli

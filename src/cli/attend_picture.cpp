@@ -69,10 +69,10 @@ void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
 
 }  // namespace
 
-void attend_picture(const AttendOptions& options, Globals& globals) {
+void attend_picture(const AttendOptions& options, formats::ModelFolder model_folder, Globals& globals) {
   require_no_text_options(options, "images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
-      options.model,
+      std::move(model_folder),
       {.weight_mode = weight_mode(globals), .reads = std::nullopt, .adapter = options.adapter});
   print_warning(opened.warning);
   DualEncoder* const dual = dual_encoder_of(*opened.model);
@@ -82,7 +82,7 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target needs an encoder-decoder model").remedy("Remove --target");
   require_generated(options, options.target.empty() && kind == ModelKind::encoder_decoder, kind);
-  const auto folder = formats::ModelFolder::open(options.model).path;
+  const std::filesystem::path& folder = opened.folder.path;
   const data::Image image = data::read_one_image(options.text);
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,

@@ -97,9 +97,9 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& opened, const tas
 
 }  // namespace
 
-void attend_sound(const AttendOptions& options, Globals& globals) {
+void attend_sound(const AttendOptions& options, formats::ModelFolder model_folder, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(
-      options.model,
+      std::move(model_folder),
       {.weight_mode = weight_mode(globals), .reads = InputKind::features, .adapter = options.adapter});
   print_warning(opened.warning);
   const ModelKind kind = opened.model->kind();
@@ -108,8 +108,7 @@ void attend_sound(const AttendOptions& options, Globals& globals) {
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions), {},
                                       api::file_reader(opened, globals.pool()));
-  const tasks::ShownSound sound = tasks::read_shown_sound(formats::ModelFolder::open(options.model), opened,
-                                                          globals.pool(), options.text);
+  const tasks::ShownSound sound = tasks::read_shown_sound(opened, globals.pool(), options.text);
   inspect::AttendRequest request = attend_request_of(options, kind);
   request.edits = edits.get(), request.interventions = options.interventions;
   request.input = sound.input, request.source_labels = sound.labels;

@@ -41,7 +41,7 @@ class CaptionVerb {
                                                          .weight_mode = weight_mode(globals),
                                                          .reads = InputKind::pixels,
                                                          .adapter = request.adapter})),
-        images_(formats::ModelFolder::open(request.model).path, loaded_.model->input_spec()),
+        images_(loaded_.folder.path, loaded_.model->input_spec()),
         probes_(request.probes, loaded_, globals.pool()),
         output_(request.output) {
     if (loaded_.model->kind() != ModelKind::encoder_decoder)

@@ -55,12 +55,12 @@ class ClassifyVerb : public TaskVerb<ClassifyRequest> {
   }
 
   void read_images() {
-    images_.emplace(model_.folder().path, model_.loaded().model->input_spec());
+    images_.emplace(model_.loaded().folder.path, model_.loaded().model->input_spec());
     run_files(data::looks_like_image, [this](const std::string& file) { classify_file(file); });
   }
 
   void read_sounds() {
-    sounds_.emplace(model_.folder().path, model_.loaded().model->input_spec(), globals_.pool());
+    sounds_.emplace(model_.loaded().folder.path, model_.loaded().model->input_spec(), globals_.pool());
     run_files(data::looks_like_sound, [this](const std::string& file) { classify_sound(file); });
   }
 

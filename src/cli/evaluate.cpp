@@ -155,21 +155,21 @@ evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::
 }
 
 evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::Subject& subject,
-                               const std::string& task, const fs::path& folder, std::uint64_t seed) {
+                               const std::string& task, std::uint64_t seed) {
   if (task == "translation")
     return evaluate::translation(subject, options.data, {options.lowercase, bleu_tokenizer(options)});
   if (chats(options))
-    return evaluate::conversations(subject, folder, options.data,
+    return evaluate::conversations(subject, options.data,
                                    {options.chat_template, options.context, options.cut});
   if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
   if (task == "masked-language-model")
     return evaluate::masked_language_model(subject, options.data,
                                            {.seed = seed, .context = options.context, .cut = options.cut});
   if (task == "classification") return of_classes(options, subject);
-  if (task == "image-classification") return evaluate::image_classification(subject, folder, options.data);
-  if (task == "contrastive") return evaluate::contrastive(subject, folder, options.data);
+  if (task == "image-classification") return evaluate::image_classification(subject, options.data);
+  if (task == "contrastive") return evaluate::contrastive(subject, options.data);
   if (task == "captioning")
-    return evaluate::captioning(subject, folder, options.data, {options.lowercase, bleu_tokenizer(options)});
+    return evaluate::captioning(subject, options.data, {options.lowercase, bleu_tokenizer(options)});
   if (task == "token-classification") {
     evaluate::TokenClassificationOptions tokens;
     tokens.window = options.context;
@@ -211,8 +211,8 @@ evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const forma
   model.model->prepare_for_inference(globals.pool());
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
     const evaluate::Subject subject{model, globals.pool(), probe};
-    return classifies ? evaluate::audio_classification(subject, folder.path, options.data)
-                      : evaluate::speech_recognition(subject, folder.path, options.data);
+    return classifies ? evaluate::audio_classification(subject, options.data)
+                      : evaluate::speech_recognition(subject, options.data);
   });
 }
 
@@ -244,7 +244,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   model.options = search.over(model.options, globals.seed);
   model.model->prepare_for_inference(globals.pool());
   return evaluate_changed(options, model, globals.pool(), [&](Probe* probe) {
-    return evaluated(options, {model, globals.pool(), probe}, task, folder.path, globals.seed);
+    return evaluated(options, {model, globals.pool(), probe}, task, globals.seed);
   });
 }
 
@@ -315,8 +315,8 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
       ->delimiter(',');
   verb.add_option(
           "--highest", options.data.highest,
-          "Images: the rows of a table contain grey pixels, from 0 (black) to this value (white), and "
-          "a label. Default: the rows contain the path of an image and a label or text")
+          "Images: value of a white pixel; black is 0. With this option, each row of a table contains grey "
+          "pixels and a label. Default: each row contains the path of an image and a label or text")
       ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");

@@ -132,8 +132,7 @@ Json conversation_of(const GenerateOptions& options) {
 }
 
 void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globals& globals) {
-  const text::TokenizerConfig config =
-      text::read_tokenizer_config(formats::ModelFolder::open(options.decoding.model).tokenizer);
+  const text::TokenizerConfig config = text::read_tokenizer_config(model.folder.tokenizer);
   const std::string rendered = text::render_chat(
       config, text::find_chat_template(config, options.chat_template), conversation_of(options));
   generate_one(model, options, model.read_chat(rendered, options.decoding.truncate), "", globals);

@@ -76,10 +76,10 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
 }
 
 // For each row of the inputs, write its attention capture (docs/capture-format.md) as one line of JSON.
-void write_captures(infer::LoadedModel& loaded, const formats::ModelFolder& folder,
-                    const inspect::TensorMap& inputs, const inspect::EditedPass* edits,
-                    const RunOptions& options, Globals& globals, ResultOutput& output) {
-  if (const std::string error = loaded.add_tokenizers(folder); !error.empty() && !globals.quiet)
+void write_captures(infer::LoadedModel& loaded, const inspect::TensorMap& inputs,
+                    const inspect::EditedPass* edits, const RunOptions& options, Globals& globals,
+                    ResultOutput& output) {
+  if (const std::string error = loaded.add_tokenizers(); !error.empty() && !globals.quiet)
     print_message("regard: {}; the capture shows tokens as ids\n", error);
   inspect::AttendRequest request;
   options.view.add_to(request);
@@ -109,7 +109,7 @@ void run(const RunOptions& options, Globals& globals) {
   const bool int8 = globals.int8 || (!globals.bf16 && is_quantized(folder.config));
   const WeightMode inference = int8 ? WeightMode::int8 : weight_mode(globals);
   infer::LoadedModel loaded;
-  loaded.folder = options.model;
+  loaded.folder = folder;
   loaded.model = load_model(folder, int8 || globals.bf16 ? inference : WeightMode::widened);
   Network& model = *loaded.model;
   const auto edits =
@@ -125,7 +125,7 @@ void run(const RunOptions& options, Globals& globals) {
   if (!options.attend.empty()) {
     captures.emplace(options.attend);
     placed({options.inputs},
-           [&] { write_captures(loaded, folder, inputs, edits.get(), options, globals, *captures); });
+           [&] { write_captures(loaded, inputs, edits.get(), options, globals, *captures); });
   }
   warn_of_unused(edits.get());
   if (!options.outputs.empty()) {

@@ -173,7 +173,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
     service.check_loading();
     if (!announced && service.ready()) {
       announced = true;
-      for (const auto& host : service.models().all()) print_warning(host->model_folder().warning);
+      for (const auto& host : service.models().all()) print_warning(host->loaded().warning);
       if (!globals.quiet) announce(service, options);
     }
     if (signal == SIGINT || signal == SIGTERM) break;

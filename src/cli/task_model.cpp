@@ -37,9 +37,9 @@ TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind rea
                      std::optional<formats::ModelFolder> folder)
     : request_(request),
       globals_(globals),
-      folder_(folder ? std::move(*folder) : formats::ModelFolder::open(request.model)),
       loaded_(infer::LoadedModel::open(
-          folder_, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
+          folder ? std::move(*folder) : formats::ModelFolder::open(request.model),
+          {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
   print_warning(loaded_.warning);
   probes_.emplace(request.probes, loaded_, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

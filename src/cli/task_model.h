@@ -34,7 +34,6 @@ class TaskModel {
   TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens,
             std::optional<formats::ModelFolder> folder = {});
 
-  const formats::ModelFolder& folder() const { return folder_; }
   const infer::LoadedModel& loaded() const { return loaded_; }
   ModelProbes& probes() { return *probes_; }
   tasks::Options reading() const;
@@ -45,7 +44,6 @@ class TaskModel {
  private:
   const TaskRequest& request_;
   Globals& globals_;
-  formats::ModelFolder folder_;
   infer::LoadedModel loaded_;
   std::optional<ModelProbes> probes_;
 };

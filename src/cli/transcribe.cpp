@@ -48,21 +48,27 @@ tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Glob
   return options;
 }
 
+// Open the model, with the weights of the language if the folder has weights per language. Whisper selects
+// its language by a token instead.
+infer::LoadedModel open_model(const TranscribeRequest& request, const Globals& globals) {
+  formats::ModelFolder folder = formats::ModelFolder::open(request.model);
+  const std::string language = folder.languages().empty() ? "" : request.options.whisper.language;
+  return infer::LoadedModel::open(std::move(folder), {.weight_mode = weight_mode(globals),
+                                                      .reads = InputKind::features,
+                                                      .adapter = request.adapter,
+                                                      .language = language});
+}
+
 class TranscribeVerb {
  public:
   TranscribeVerb(const TranscribeRequest& request, Globals& globals)
       : request_(request),
         globals_(globals),
         format_(globals.json ? tasks::TranscriptFormat::json : *tasks::transcript_format_of(request.format)),
-        folder_(formats::ModelFolder::open(request.model)),
-        loaded_(infer::LoadedModel::open(request.model, {.weight_mode = weight_mode(globals),
-                                                         .reads = InputKind::features,
-                                                         .adapter = request.adapter,
-                                                         .language = language_to_open(request)})),
+        loaded_(open_model(request, globals)),
         probes_(request.probes, loaded_, globals.pool()),
         transcriber_(placed({request.model}, [&] {
-          return tasks::Transcriber(folder_, loaded_, globals.pool(),
-                                    options_of(request, globals, probes_.probe()));
+          return tasks::Transcriber(loaded_, globals.pool(), options_of(request, globals, probes_.probe()));
         })) {
     print_warning(loaded_.warning);
     loaded_.model->prepare_for_inference(globals.pool());
@@ -87,12 +93,6 @@ class TranscribeVerb {
   }
 
  private:
-  // Return the language whose weights must be loaded; "" if the folder has no weights per language. Whisper
-  // selects its language by a token instead.
-  std::string language_to_open(const TranscribeRequest& request) const {
-    return folder_.languages().empty() ? "" : request.options.whisper.language;
-  }
-
   fs::path path_for(const std::string& file) const {
     const fs::path name = file == "-" ? fs::path("standard-input") : fs::path(file).stem();
     return fs::path(request_.output_folder) / (name.string() + "." + tasks::extension_of(format_));
@@ -135,7 +135,6 @@ class TranscribeVerb {
   const TranscribeRequest& request_;
   Globals& globals_;
   tasks::TranscriptFormat format_;
-  formats::ModelFolder folder_;
   infer::LoadedModel loaded_;
   ModelProbes probes_;
   tasks::Transcriber transcriber_;

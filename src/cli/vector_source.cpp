@@ -39,12 +39,11 @@ class ImageTextSource : public VectorSource {
  public:
   ImageTextSource(const std::string& folder, const std::filesystem::path& adapter, bool images,
                   WeightMode mode)
-      : folder_(formats::ModelFolder::open(folder).path),
-        images_(images),
+      : images_(images),
         loaded_(infer::LoadedModel::open(folder, {.weight_mode = mode, .adapter = adapter})) {}
 
   const infer::LoadedModel* loaded() const override { return &loaded_; }
-  void start(ThreadPool& pool, Probe* probe) override { encoder_.emplace(loaded_, folder_, pool, probe); }
+  void start(ThreadPool& pool, Probe* probe) override { encoder_.emplace(loaded_, pool, probe); }
   tasks::Input read(const std::string& line) override {
     if (!images_) return encoder_->read(line);
     const data::Image image = data::read_one_image(line);

@@ -53,8 +53,7 @@ class ZeroShotVerb {
         globals_(globals),
         loaded_(open(request, globals)),
         probes_(request.task.probes, loaded_, globals.pool()),
-        encoder_(loaded_, formats::ModelFolder::open(request.task.model).path, globals.pool(),
-                 probes_.probe()),
+        encoder_(loaded_, globals.pool(), probes_.probe()),
         classifier_(encoder_, labels_in(request.labels),
                     request.pattern.empty() ? tasks::kLabelPattern : request.pattern) {
     if (const auto scores = request.wanted_scores()) classifier_.set_scores(*scores);

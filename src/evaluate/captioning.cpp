@@ -29,9 +29,8 @@ std::vector<std::string> captions(const Subject& subject, const tasks::ImageRead
 
 }  // namespace
 
-Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
-                      const CaptioningOptions& options) {
-  const tasks::ImageReader reader(folder, subject.model.model->input_spec());
+Evaluation captioning(const Subject& subject, const DataOptions& data, const CaptioningOptions& options) {
+  const tasks::ImageReader reader(subject.model.folder.path, subject.model.model->input_spec());
   Evaluation result;
   result.task = "captioning";
   result.row_score = "exact_match";

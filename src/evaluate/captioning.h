@@ -17,7 +17,6 @@ struct CaptioningOptions {
 // caption.
 //   Metrics: exact_match (the fraction of captions with the same words as the reference), BLEU and chrF.
 //   Data: images with captions; see read_pictures() in evaluate/picture_data.h.
-Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
-                      const CaptioningOptions& options);
+Evaluation captioning(const Subject& subject, const DataOptions& data, const CaptioningOptions& options);
 
 }  // namespace regard::evaluate

@@ -31,8 +31,8 @@ Tensor vectors_of_pictures(tasks::ImageTextEncoder& encoder, std::span<const dat
 
 }  // namespace
 
-Evaluation contrastive(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data) {
-  tasks::ImageTextEncoder encoder(subject.model, folder, subject.pool, subject.probe);
+Evaluation contrastive(const Subject& subject, const DataOptions& data) {
+  tasks::ImageTextEncoder encoder(subject.model, subject.pool, subject.probe);
   Evaluation result;
   result.task = "contrastive";
   result.row_score = "reciprocal_rank";

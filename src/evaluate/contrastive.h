@@ -11,6 +11,6 @@ namespace regard::evaluate {
 //   Metrics of images retrieved by their texts: recall_at_1, recall_at_5, recall_at_10, mrr.
 //   Metric of texts retrieved by their images: text_recall_at_1. Equal texts count as one candidate.
 //   Data: images with descriptions; see read_pictures() in evaluate/picture_data.h.
-Evaluation contrastive(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data);
+Evaluation contrastive(const Subject& subject, const DataOptions& data);
 
 }  // namespace regard::evaluate

@@ -4,7 +4,6 @@
 
 #include "base/counted.h"
 #include "data/table.h"
-#include "formats/model_folder.h"
 #include "train/conversations.h"
 #include "train/evaluation.h"
 
@@ -48,7 +47,7 @@ Rows read_rows(const train::ChatFormat& format, const DataOptions& data, std::si
 
 }  // namespace
 
-Evaluation conversations(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
+Evaluation conversations(const Subject& subject, const DataOptions& data,
                          const ConversationOptions& options) {
   const std::int64_t positions = subject.model.model->max_positions();
   if (positions > 0 && options.context > positions)
@@ -56,8 +55,7 @@ Evaluation conversations(const Subject& subject, const std::filesystem::path& fo
         .found(fmt::format("a context of {} tokens", options.context))
         .expected(fmt::format("at most {}", counted(positions, "token")));
   const std::int64_t context = options.context > 0 ? options.context : positions;
-  const text::TokenizerConfig settings =
-      text::read_tokenizer_config(formats::ModelFolder::open(folder).tokenizer);
+  const text::TokenizerConfig settings = text::read_tokenizer_config(subject.model.folder.tokenizer);
   const train::ChatFormat format{settings, text::find_chat_template(settings, options.chat_template),
                                  subject.model.target};
   Rows rows = read_rows(format, data, context > 0 ? static_cast<std::size_t>(context) + 1 : std::string::npos,

@@ -18,11 +18,9 @@ struct ConversationOptions {
 };
 
 // Compute the perplexity of the tokens that the assistant wrote (see train::encode_conversation()).
-//   folder: the model folder.
 //   Data: .jsonl files with one list of messages per row (column "messages").
-// Throws bad_file with file and line for a row that is not a conversation, and usage if the folder has no
-// chat template.
-Evaluation conversations(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
-                         const ConversationOptions& options);
+// Throws bad_file with file and line for a row that is not a conversation, and usage if the model's
+// folder has no chat template.
+Evaluation conversations(const Subject& subject, const DataOptions& data, const ConversationOptions& options);
 
 }  // namespace regard::evaluate

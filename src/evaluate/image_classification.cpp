@@ -8,12 +8,11 @@
 
 namespace regard::evaluate {
 
-Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
-                                const DataOptions& data) {
+Evaluation image_classification(const Subject& subject, const DataOptions& data) {
   tasks::ClassifyOptions classify;
   classify.reading.probe = subject.probe;
   tasks::Classifier classifier(subject.model, subject.pool, classify);
-  const tasks::ImageReader reader(folder, subject.model.model->input_spec());
+  const tasks::ImageReader reader(subject.model.folder.path, subject.model.model->input_spec());
   const std::vector<std::string>& labels = classifier.labels();
   Evaluation result;
   result.task = "image-classification";

@@ -11,9 +11,7 @@ namespace regard::evaluate {
 //   Metrics: as for classification() with one label (evaluate/classification.h).
 //   Data: images with labels; see read_pictures() in evaluate/picture_data.h. A label is the name or the
 //     number of a class.
-//   folder: the model folder, with preprocessor_config.json.
 // Throws invalid_input with file and row for an unknown label.
-Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
-                                const DataOptions& data);
+Evaluation image_classification(const Subject& subject, const DataOptions& data);
 
 }  // namespace regard::evaluate

@@ -43,13 +43,13 @@ double rate_of(std::span<const double> totals) {
 
 }  // namespace
 
-Evaluation audio_classification(const Subject& subject, const fs::path& folder, const DataOptions& data) {
+Evaluation audio_classification(const Subject& subject, const DataOptions& data) {
   Evaluation result;
   result.task = "audio-classification";
   tasks::ClassifyOptions classify;
   classify.reading.probe = subject.probe;
   tasks::Classifier classifier(subject.model, subject.pool, classify);
-  const tasks::SoundReader reader(folder, subject.model.model->input_spec(), subject.pool);
+  const tasks::SoundReader reader(subject.model.folder.path, subject.model.model->input_spec(), subject.pool);
   const std::vector<std::string>& labels = classifier.labels();
   std::vector<std::int32_t> predicted, truth;
   const std::vector<SoundRow> rows = read_rows(data, "label", result);
@@ -68,7 +68,7 @@ Evaluation audio_classification(const Subject& subject, const fs::path& folder, 
   return result;
 }
 
-Evaluation speech_recognition(const Subject& subject, const fs::path& folder, const DataOptions& data) {
+Evaluation speech_recognition(const Subject& subject, const DataOptions& data) {
   Evaluation result;
   result.task = "speech-recognition";
   tasks::TranscribeOptions options;
@@ -78,7 +78,7 @@ Evaluation speech_recognition(const Subject& subject, const fs::path& folder, co
   options.whisper.no_speech.reset();
   options.whisper.probe = options.ctc.probe = subject.probe;
   options.whisper.beam = options.ctc.beam = subject.model.options.beam;
-  tasks::Transcriber transcriber(formats::ModelFolder::open(folder), subject.model, subject.pool, options);
+  tasks::Transcriber transcriber(subject.model, subject.pool, options);
   const std::vector<SoundRow> rows = read_rows(data, "text", result);
   Table words, characters;
   metrics::Errors of_words, of_characters;

@@ -66,6 +66,13 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
   return model;
 }
 
+void ModelFolder::make_absolute() {
+  for (std::filesystem::path* one : {&path, &tokenizer, &adapter, &language_weights})
+    if (std::error_code error; !one->empty())
+      if (std::filesystem::path found = std::filesystem::absolute(*one, error); !error)
+        *one = std::move(found);
+}
+
 std::vector<std::string> ModelFolder::languages() const {
   std::vector<std::string> codes;
   std::error_code ignored;

@@ -111,7 +111,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
 
 LoadedModel LoadedModel::open(formats::ModelFolder folder, const FolderSettings& settings) {
   LoadedModel loaded;
-  loaded.folder = folder.given;
+  loaded.folder = folder;
   loaded.warning = folder.warning;
   if (!settings.adapter.empty()) folder.adapter = settings.adapter;
   if (!settings.language.empty()) folder.select_language(settings.language);
@@ -149,11 +149,11 @@ LoadedModel LoadedModel::open(formats::ModelFolder folder, const FolderSettings&
   return loaded;
 }
 
-std::string LoadedModel::add_tokenizers(const formats::ModelFolder& folder_of_model) {
+std::string LoadedModel::add_tokenizers() {
   const bool reads = model->input_spec().kind == InputKind::tokens;
   if (!reads && model->kind() == ModelKind::encoder) return {};
   try {
-    load_tokenizers(folder_of_model, *this);
+    load_tokenizers(folder, *this);
   } catch (const Error& error) {
     source = target = nullptr;
     return error.what();
@@ -164,13 +164,13 @@ std::string LoadedModel::add_tokenizers(const formats::ModelFolder& folder_of_mo
 
 const std::shared_ptr<const text::Tokenizer>& LoadedModel::source_tokenizer() const {
   if (source == nullptr)
-    throw usage_error("the model has no tokenizer for its input").at({folder.string(), -1, -1});
+    throw usage_error("the model has no tokenizer for its input").at({folder.given.string(), -1, -1});
   return source;
 }
 
 const std::shared_ptr<const text::Tokenizer>& LoadedModel::target_tokenizer() const {
   if (target == nullptr)
-    throw usage_error("the model has no tokenizer for its output").at({folder.string(), -1, -1});
+    throw usage_error("the model has no tokenizer for its output").at({folder.given.string(), -1, -1});
   return target;
 }
 

@@ -38,7 +38,9 @@ constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 constexpr const char* kTextTooLong = "the text is too long for the model";
 
 struct LoadedModel {
-  std::filesystem::path folder;  // the path given to open()
+  // The opened folder, without the changes by FolderSettings. While this object exists, a training run does
+  // not remove the checkpoint.
+  formats::ModelFolder folder;
   std::unique_ptr<Network> model;
   // Tokenizers of source and target: one object if both share a vocabulary or the model is decoder-only. Null
   // for a side that has no token ids.
@@ -69,7 +71,7 @@ struct LoadedModel {
 
   // Load the tokenizers of the model's folder, to show token ids as text. If that is not possible, return the
   // message of the error and leave the tokenizers null.
-  std::string add_tokenizers(const formats::ModelFolder& folder_of_model);
+  std::string add_tokenizers();
 
   // Return `source` or `target`; throw usage if it is null.
   const std::shared_ptr<const text::Tokenizer>& source_tokenizer() const;

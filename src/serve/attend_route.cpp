@@ -235,8 +235,8 @@ void answer_sound(Call& call) {
   const MemoryFile file(call.only_file().value);
   tasks::ShownSound sound;
   try {
-    sound = tasks::read_shown_sound(host->model_folder(), loaded, host->pool(), file.path(),
-                                    call.value<std::string>("language", ""));
+    sound =
+        tasks::read_shown_sound(loaded, host->pool(), file.path(), call.value<std::string>("language", ""));
   } catch (const Error& error) {
     refuse_file(error);
   }
@@ -270,7 +270,7 @@ void answer_picture(Call& call) {
   set_interventions(request, use);
   const data::Image image = read_picture(call);
   const InputSpec& spec = loaded.model->input_spec();
-  const std::filesystem::path& folder = host->model_folder().path;
+  const std::filesystem::path& folder = loaded.folder.path;
   request.text = call.only_file().file_name;
   request.input = tasks::ImageReader(folder, spec).read({&image, 1})[0];
   set_target(call, *host, request);

@@ -20,7 +20,7 @@ struct Scored {
 };
 
 Scored compare_with_words(Call& call, ModelHost& host, const data::Image& image, Probe* probe) {
-  tasks::ImageTextEncoder encoder(host.loaded(), host.model_folder().path, host.pool(), probe);
+  tasks::ImageTextEncoder encoder(host.loaded(), host.pool(), probe);
   if (!call.has("labels"))
     throw HttpError(400, "expected \"labels\", because this model has no labels of its own", "invalid_value",
                     "labels");
@@ -42,7 +42,7 @@ Scored classify_by_model(Call& call, ModelHost& host, const data::Image& image, 
   options.reading.probe = probe;
   options.scores = scores_of(call);
   tasks::Classifier classifier(host.loaded(), host.pool(), options);
-  const tasks::ImageReader reader(host.model_folder().path, host.loaded().model->input_spec());
+  const tasks::ImageReader reader(host.loaded().folder.path, host.loaded().model->input_spec());
   return {classifier.labels(), classifier.scores(reader.read({&image, 1}))};
 }
 

@@ -43,13 +43,13 @@ bool transcribes(const Network& model) {
   return reads_sound(model) && (model.kind() == ModelKind::encoder_decoder || model.output() == Output::ctc);
 }
 
-tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std::filesystem::path& path,
-                                   WeightMode mode) {
+tasks::EmbeddingFolder open_folder(const std::filesystem::path& path, WeightMode mode) {
+  formats::ModelFolder files = formats::ModelFolder::open(path);
   const InputKind reads = make_model(files.config)->input_spec().kind;
   if (reads == InputKind::tokens) return tasks::EmbeddingFolder::open(path, {}, mode);
   tasks::EmbeddingFolder folder;
   folder.modules.model = path;
-  folder.loaded = infer::LoadedModel::open(path, {.weight_mode = mode, .reads = reads});
+  folder.loaded = infer::LoadedModel::open(std::move(files), {.weight_mode = mode, .reads = reads});
   return folder;
 }
 
@@ -123,12 +123,11 @@ ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, Th
     : folder_(folder),
       pool_(pool),
       metrics_(metrics.model(folder.name)),
-      folder_files_(formats::ModelFolder::open(folder.path)),
-      embedding_(open_folder(folder_files_, folder.path, options.weights)),
+      embedding_(open_folder(folder.path, options.weights)),
       has_modules_(std::filesystem::exists(folder.path / "modules.json")),
       chat_template_(options.chat_template) {
   embedding_.loaded.model->prepare_for_inference(pool);
-  tokenizer_config_ = text::read_tokenizer_config(embedding_.modules.model);
+  tokenizer_config_ = text::read_tokenizer_config(loaded().folder.tokenizer);
   words_ = infer::TrainingWords::of_model(folder.path);
   open_tasks(options);
   open_generation(options);
@@ -187,7 +186,7 @@ void ModelHost::read_languages(const ServeOptions& options) {
     languages_ = given->second;
     return;
   }
-  const std::filesystem::path& folder = embedding_.modules.model;
+  const std::filesystem::path& folder = loaded().folder.tokenizer;
   if (const std::string source = tokenizer_setting(folder, "source_lang"); !source.empty())
     languages_.sources.push_back(source);
   // Marian's models with several target languages have a token for each, such as ">>fra<<".

@@ -80,7 +80,6 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   const std::string path() const { return folder_.path.string(); }
   std::time_t created() const { return created_; }
   bool can(Ability ability) const;
-  const formats::ModelFolder& model_folder() const { return folder_files_; }
   const infer::LoadedModel& loaded() const { return embedding_.loaded; }
   const text::Tokenizer& tokenizer() const { return *(loaded().source ? loaded().source : loaded().target); }
   ThreadPool& pool() const { return pool_; }
@@ -143,7 +142,6 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ServedFolder folder_;
   ThreadPool& pool_;
   ModelMetrics& metrics_;
-  formats::ModelFolder folder_files_;
   // the loaded model, with its pooling and further modules if it computes sentence embeddings
   tasks::EmbeddingFolder embedding_;
   // True if the folder had modules.json when it was opened. The file may be added while the model is served.

@@ -60,7 +60,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
                           TranscriptFormat format) {
   const FormPart& file = call.only_file();
   const MemoryFile sound(file.value);
-  tasks::Transcriber transcriber(host.model_folder(), host.loaded(), host.pool(), options);
+  tasks::Transcriber transcriber(host.loaded(), host.pool(), options);
   tasks::TranscriptWriter writer(format, file.file_name);
   std::string text = writer.begin();
   const auto go_on = [&](double) { call.waiting.require(); };

@@ -139,7 +139,7 @@ inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRe
   if (request.view != "tokens")
     return inspect::study_table(host.loaded(), host.pool(), request, seed, progress);
   // Gradients require f32 weights that are not packed.
-  const auto loaded = infer::LoadedModel::open(host.path(), WeightMode::widened);
+  const auto loaded = infer::LoadedModel::open(host.loaded().folder, {.weight_mode = WeightMode::widened});
   return inspect::study_table(loaded, host.pool(), request, seed, progress);
 }
 

@@ -32,14 +32,13 @@ std::string CtcVocabulary::text_of(std::span<const CtcLabel> labels) const {
   return begin == all.npos ? "" : all.substr(begin, all.find_last_not_of(' ') - begin + 1);
 }
 
-CtcRecognizer::CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded,
-                             ThreadPool& pool, const data::SoundProcessor& processor,
-                             const CtcRecognizerOptions& options)
+CtcRecognizer::CtcRecognizer(const infer::LoadedModel& loaded, ThreadPool& pool,
+                             const data::SoundProcessor& processor, const CtcRecognizerOptions& options)
     : loaded_(loaded),
       pool_(pool),
       processor_(processor),
       options_(options),
-      vocabulary_(folder, loaded.model->config(), loaded.model->labels(), loaded.language) {
+      vocabulary_(loaded.folder.path, loaded.model->config(), loaded.model->labels(), loaded.language) {
   if (loaded.model->output() != Output::ctc || processor.kind != data::SoundProcessor::Kind::samples)
     throw usage_error("this model is not a CTC model with samples as input")
         .expected("wav2vec 2.0 with a CTC head");

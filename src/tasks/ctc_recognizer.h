@@ -57,8 +57,8 @@ class CtcRecognizer {
  public:
   // The arguments must outlive this object. Throws usage if the model is not a CTC model or the options are
   // invalid for it.
-  CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
-                const data::SoundProcessor& processor, const CtcRecognizerOptions& options);
+  CtcRecognizer(const infer::LoadedModel& loaded, ThreadPool& pool, const data::SoundProcessor& processor,
+                const CtcRecognizerOptions& options);
 
   // Call `found` for each segment, in order, and `progress` (may be empty) with the number of seconds read so
   // far. Return a Transcript in which only `duration` is set.

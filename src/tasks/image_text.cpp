@@ -20,11 +20,10 @@ DualEncoder& dual_encoder_in(const infer::LoadedModel& loaded) {
 
 }  // namespace
 
-ImageTextEncoder::ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder,
-                                   ThreadPool& pool, Probe* probe)
+ImageTextEncoder::ImageTextEncoder(const infer::LoadedModel& loaded, ThreadPool& pool, Probe* probe)
     : model_(dual_encoder_in(loaded)),
       texts_(loaded, {.cut = true}),
-      images_(folder, model_.vision().input_spec()),
+      images_(loaded.folder.path, model_.vision().input_spec()),
       tape_(pool, arena_),
       probe_(probe) {}
 

@@ -18,11 +18,9 @@ namespace regard::tasks {
 
 class ImageTextEncoder {
  public:
-  // `folder` is the model folder. `probe` is called in every forward pass of both encoders, and may be null.
-  // `loaded`, `pool` and `probe` must outlive this object. Throws usage if the model is not a dual encoder,
-  // and the errors of ImageReader.
-  ImageTextEncoder(const infer::LoadedModel& loaded, const std::filesystem::path& folder, ThreadPool& pool,
-                   Probe* probe = nullptr);
+  // `probe` is called in every forward pass of both encoders, and may be null. `loaded`, `pool` and `probe`
+  // must outlive this object. Throws usage if the model is not a dual encoder, and the errors of ImageReader.
+  ImageTextEncoder(const infer::LoadedModel& loaded, ThreadPool& pool, Probe* probe = nullptr);
 
   std::int64_t size() const { return model_.size(); }
   bool independent() const { return model_.sigmoid(); }  // true if several labels may apply to an image

@@ -105,9 +105,9 @@ std::string language_of(const infer::LoadedModel& loaded, ThreadPool& pool, cons
   return tokens.code_of(best);
 }
 
-void begin_transcript(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
-                      std::string language, ShownSound& sound) {
-  const WhisperTokens tokens = WhisperTokens::of(folder, loaded);
+void begin_transcript(const infer::LoadedModel& loaded, ThreadPool& pool, std::string language,
+                      ShownSound& sound) {
+  const WhisperTokens tokens = WhisperTokens::of(loaded);
   if (language.empty() && !tokens.languages.empty())
     language = language_of(loaded, pool, sound.input, tokens);
   sound.prompt = tokens.beginning(language, false, false);
@@ -120,12 +120,11 @@ void begin_transcript(const formats::ModelFolder& folder, const infer::LoadedMod
 
 }  // namespace
 
-ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
-                            ThreadPool& pool, const std::filesystem::path& file,
-                            const std::string& language) {
+ShownSound read_shown_sound(const infer::LoadedModel& loaded, ThreadPool& pool,
+                            const std::filesystem::path& file, const std::string& language) {
   const InputSpec& spec = loaded.model->input_spec();
   spec.require(InputKind::features);
-  const auto processor = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
+  const auto processor = data::SoundProcessor::open(loaded.folder.path, spec.shape[0], spec.shape[1]);
   const double most = std::min(kMostShownSeconds, processor.most_seconds());
   // read slightly more than the maximum, to detect a longer file
   std::vector<float> samples = data::read_sound(file, processor.rate, most + 0.1, data::TooLong::cut);
@@ -143,8 +142,7 @@ ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::Loa
                             ? static_cast<double>(kShownHop) / static_cast<double>(processor.rate)
                             : step;
   sound.labels = position_labels(spec, sound);
-  if (loaded.model->kind() == ModelKind::encoder_decoder)
-    begin_transcript(folder, loaded, pool, language, sound);
+  if (loaded.model->kind() == ModelKind::encoder_decoder) begin_transcript(loaded, pool, language, sound);
   return sound;
 }
 

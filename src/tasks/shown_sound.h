@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/model_folder.h"
 #include "infer/loaded_model.h"
 
 namespace regard::tasks {
@@ -43,8 +42,7 @@ struct ShownSound {
 // Whisper detects the language. Throws usage if the model does not read sound or does not support the
 // language, and numeric if the model's output is not finite. Also throws the errors of data::read_sound and,
 // for a sound that is too short, of InputSpec::length_of.
-ShownSound read_shown_sound(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
-                            ThreadPool& pool, const std::filesystem::path& file,
-                            const std::string& language = {});
+ShownSound read_shown_sound(const infer::LoadedModel& loaded, ThreadPool& pool,
+                            const std::filesystem::path& file, const std::string& language = {});
 
 }  // namespace regard::tasks

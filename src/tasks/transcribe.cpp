@@ -21,8 +21,7 @@ void check_ctc_options(const infer::LoadedModel& loaded, const WhisperOptions& o
 
 }  // namespace
 
-Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
-                         ThreadPool& pool, const TranscribeOptions& options)
+Transcriber::Transcriber(const infer::LoadedModel& loaded, ThreadPool& pool, const TranscribeOptions& options)
     : pool_(pool) {
   const InputSpec& spec = loaded.model->input_spec();
   const bool writes = loaded.model->kind() == ModelKind::encoder_decoder,
@@ -31,11 +30,11 @@ Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::Loaded
     throw usage_error("this model cannot transcribe")
         .expected("a speech-recognition model: Whisper, or wav2vec 2.0 with a CTC head");
   if (ctc) check_ctc_options(loaded, options.whisper);
-  processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
+  processor_ = data::SoundProcessor::open(loaded.folder.path, spec.shape[0], spec.shape[1]);
   if (ctc)
-    ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);
+    ctc_ = std::make_unique<CtcRecognizer>(loaded, pool, processor_, options.ctc);
   else
-    whisper_ = std::make_unique<Whisper>(folder, loaded, pool, options.whisper);
+    whisper_ = std::make_unique<Whisper>(loaded, pool, options.whisper);
 }
 
 Transcript Transcriber::transcribe(const std::filesystem::path& file, const TranscribeListener& listener) {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include "formats/model_folder.h"
 #include "tasks/ctc_recognizer.h"
 #include "tasks/whisper.h"
 
@@ -28,8 +27,7 @@ class Transcriber {
  public:
   // `loaded` and `pool` must outlive this object. Throws usage if the model does not transcribe or the
   // options are invalid for it.
-  Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
-              const TranscribeOptions& options);
+  Transcriber(const infer::LoadedModel& loaded, ThreadPool& pool, const TranscribeOptions& options);
 
   // Return the duration and, for Whisper, the language; the segments are passed to the listener. Memory does
   // not depend on the length of the sound. Throws the errors of data::SoundStream, and numeric if the model's

@@ -47,13 +47,12 @@ void WhisperOptions::check() const {
           .expected("a finite number");
 }
 
-Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
-                 const WhisperOptions& options)
-    : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
+Whisper::Whisper(const infer::LoadedModel& loaded, ThreadPool& pool, const WhisperOptions& options)
+    : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(loaded)) {
   options_.check();
   // throws if the model does not support the language or the task
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);
-  if (options_.word_times) heads_ = AlignmentHeads::read(folder);
+  if (options_.word_times) heads_ = AlignmentHeads::read(loaded.folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
       throw usage_error("this model does not support prompts: it has no token <|startofprev|>")

@@ -49,8 +49,7 @@ class Whisper {
  public:
   // The arguments must outlive this object. Throws usage if the model is not Whisper or the options are
   // invalid for it.
-  Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
-          const WhisperOptions& options);
+  Whisper(const infer::LoadedModel& loaded, ThreadPool& pool, const WhisperOptions& options);
 
   // Call `found` for each segment with text, in order, and `progress` with the completed fraction of the
   // sound. Return language and duration, without segments.

@@ -9,9 +9,9 @@ namespace {
 // Reads ids and numbers from generation_config.json. id() uses the tokenizer's id if the key is missing.
 class TokenFinder {
  public:
-  TokenFinder(const formats::ModelFolder& folder, const infer::LoadedModel& loaded)
-      : settings_(folder.generation_config.value_or(Json::object())),
-        file_((folder.path / "generation_config.json").string()),
+  explicit TokenFinder(const infer::LoadedModel& loaded)
+      : settings_(loaded.folder.generation_config.value_or(Json::object())),
+        file_((loaded.folder.path / "generation_config.json").string()),
         loaded_(loaded) {}
 
   std::int32_t id(const char* key, const char* token) const {
@@ -49,8 +49,8 @@ class TokenFinder {
 
 }  // namespace
 
-WhisperTokens WhisperTokens::of(const formats::ModelFolder& folder, const infer::LoadedModel& loaded) {
-  const TokenFinder find(folder, loaded);
+WhisperTokens WhisperTokens::of(const infer::LoadedModel& loaded) {
+  const TokenFinder find(loaded);
   WhisperTokens tokens;
   tokens.start = loaded.options.start_token;
   if (!loaded.options.end_tokens.empty()) tokens.end = loaded.options.end_tokens[0];

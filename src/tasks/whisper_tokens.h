@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/model_folder.h"
 #include "infer/loaded_model.h"
 
 namespace regard::tasks {
@@ -27,7 +26,7 @@ struct WhisperTokens {
   std::int32_t first_time() const { return no_timestamps + 1; }
 
   // Throws usage if the model is not Whisper, and bad_file for invalid keys.
-  static WhisperTokens of(const formats::ModelFolder& folder, const infer::LoadedModel& loaded);
+  static WhisperTokens of(const infer::LoadedModel& loaded);
 
   // Return the tokens that begin a window. `language` is a code; empty means no language token. Throws usage
   // if the model has no such language or no translation.

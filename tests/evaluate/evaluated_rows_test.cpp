@@ -27,13 +27,12 @@ class EvaluatedRows : public ::testing::Test {
  protected:
   struct Model {
     explicit Model(const std::string& name, InputKind reads = InputKind::tokens)
-        : folder(testing::golden(name)), model(open(folder, reads)) {}
+        : model(open(testing::golden(name), reads)) {}
     static infer::LoadedModel open(const std::filesystem::path& folder, InputKind reads) {
       infer::FolderSettings settings;
       settings.reads = reads;
       return infer::LoadedModel::open(folder, settings);
     }
-    std::filesystem::path folder;
     infer::LoadedModel model;
     ThreadPool pool{2};
     Subject subject{model, pool};
@@ -284,9 +283,8 @@ TEST_F(EvaluatedRows, OfSounds) {
   const std::string whisper = testing::golden("sound/whisper-small").string();
   Model ast("hf-tiny/ast", InputKind::features);
   const Evaluation classes = audio_classification(
-      ast.subject, ast.folder,
-      written("a.tsv", whisper + "/short.wav\tLABEL_0\n" + whisper + "/long.wav\tLABEL_1\n" + whisper +
-                           "/short.wav\tLABEL_2\n" + whisper + "/short.wav\t3\n"));
+      ast.subject, written("a.tsv", whisper + "/short.wav\tLABEL_0\n" + whisper + "/long.wav\tLABEL_1\n" +
+                                        whisper + "/short.wav\tLABEL_2\n" + whisper + "/short.wav\t3\n"));
   expect_consistent(classes);
   EXPECT_EQ(classes.rows[0].input, whisper + "/short.wav");
   EXPECT_EQ(classes.rows[3].expected, "LABEL_3");
@@ -297,12 +295,11 @@ TEST_F(EvaluatedRows, OfSounds) {
 
   Model one("sound/whisper-small", InputKind::features);
   const std::string said =
-      speech_recognition(one.subject, one.folder, written("b.tsv", whisper + "/short.wav\tthe fox\n"))
+      speech_recognition(one.subject, written("b.tsv", whisper + "/short.wav\tthe fox\n"))
           .rows[0]
           .output.get<std::string>();
   const Evaluation speech = speech_recognition(
-      one.subject, one.folder,
-      written("b.tsv", whisper + "/short.wav\tthe fox runs\n" + whisper + "/short.wav\ta b\n"));
+      one.subject, written("b.tsv", whisper + "/short.wav\tthe fox runs\n" + whisper + "/short.wav\ta b\n"));
   expect_consistent(speech);
   metrics::Errors words, characters;
   for (const EvaluatedRow& row : speech.rows) {
@@ -325,10 +322,10 @@ TEST_F(EvaluatedRows, OfSounds) {
 TEST_F(EvaluatedRows, OfSoundsWithoutWords) {
   const std::string whisper = testing::golden("sound/whisper-small").string();
   Model one("sound/whisper-small", InputKind::features);
-  const Evaluation speech = speech_recognition(one.subject, one.folder,
-                                               written("b.jsonl", R"({"path": ")" + whisper +
-                                                                      R"(/short.wav", "text": ""})"
-                                                                      "\n"));
+  const Evaluation speech =
+      speech_recognition(one.subject, written("b.jsonl", R"({"path": ")" + whisper +
+                                                             R"(/short.wav", "text": ""})"
+                                                             "\n"));
   EXPECT_EQ(find(speech, "wer")->value, 1);
   expect_consistent(speech);
 }
@@ -339,7 +336,7 @@ TEST_F(EvaluatedRows, OfPictures) {
   std::string rows;
   const char* const names[] = {"deep.png", "lossy.webp", "turned.png", "lossless.webp"};
   for (int i = 0; i < 40; ++i) rows += fmt::format("{}{}\tLABEL_{}\n", pictures, names[i % 4], i % 3);
-  const Evaluation classes = image_classification(vit.subject, vit.folder, written("a.tsv", rows));
+  const Evaluation classes = image_classification(vit.subject, written("a.tsv", rows));
   expect_consistent(classes);
   EXPECT_EQ(classes.facts, Json({{"rows", 40}}));
   EXPECT_EQ(classes.lines[0], "rows         40");
@@ -351,10 +348,9 @@ TEST_F(EvaluatedRows, OfPictures) {
     EXPECT_EQ(row.score, row.output == row.expected ? 1 : 0);
   }
   Model clip("hf-more/clip-words");
-  const Evaluation found =
-      contrastive(clip.subject, clip.folder,
-                  written("b.tsv", pictures + "deep.png\ta cat\n" + pictures + "lossy.webp\ta dog\n" +
-                                       pictures + "turned.png\ta bird\n"));
+  const Evaluation found = contrastive(
+      clip.subject, written("b.tsv", pictures + "deep.png\ta cat\n" + pictures + "lossy.webp\ta dog\n" +
+                                         pictures + "turned.png\ta bird\n"));
   expect_consistent(found);
   EXPECT_EQ(found.row_score, "reciprocal_rank");
   EXPECT_EQ(found.rows[1].input, "a dog");

@@ -296,9 +296,31 @@ TEST(OpenFolder, LoadsTheModelOfTheSameCheckpoint) {
   fs::remove(opened.path / "manifest.json");
   add(2, "large");
   const auto loaded = infer::LoadedModel::open(opened, {.weight_mode = WeightMode::stored});
-  EXPECT_EQ(loaded.folder, run.path());
+  EXPECT_EQ(loaded.folder.given, run.path());
   EXPECT_NE(loaded.model->max_positions(), 96);
   EXPECT_EQ(infer::LoadedModel::open(run.path()).model->max_positions(), 96);
+}
+
+// The files of a checkpoint can be read as long as its model is loaded, even if training replaces it.
+TEST(OpenFolder, KeepsTheCheckpointOfALoadedModel) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "model", "gpt");
+  const auto run = formats::RunFolder::create(folder / "run", "");
+  const auto add = [&](std::int64_t step) {
+    formats::CheckpointWriter writer(run, step);
+    for (const std::string& name : names_in(folder / "model"))
+      writer.add_text(name, read_file(folder / "model" / name));
+    writer.commit({.best = true, .keep_last = 1});
+  };
+  add(1);
+  {
+    const auto loaded = infer::LoadedModel::open(run.path());
+    add(2);
+    EXPECT_EQ(loaded.folder.path, run.checkpoint_folder(1));
+    EXPECT_TRUE(fs::exists(loaded.folder.tokenizer / "tokenizer.json"));
+  }
+  add(3);
+  EXPECT_EQ(run.steps(), std::vector<std::int64_t>{3});
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The complete responses of LibreTranslate's routes, with several models, and of the lists of models.
+#include "base/file.h"
+#include "formats/checkpoint.h"
 #include "regard/regard.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -221,6 +223,23 @@ TEST(ModelLists, AChatTemplateOfTheFolderEnablesConversations) {
     EXPECT_EQ(server.post("/v1/chat/completions", asked).json()["choices"][0]["message"]["content"],
               load(TestServer::folder("gpt")).write("the quick", {.beam = 1, .max_new = 5}).at(0).text);
   }
+}
+
+// The chat template of a run is in its checkpoints.
+TEST(ModelLists, AChatTemplateOfARunEnablesConversations) {
+  const TemporaryFolder folder;
+  const auto run = formats::RunFolder::create(folder / "run", "");
+  formats::CheckpointWriter writer(run, 1);
+  for (const auto& file : std::filesystem::directory_iterator(TestServer::folder("gpt")))
+    writer.add_text(file.path().filename().string(), read_file(file.path()));
+  const Json settings{{"chat_template", "{{ messages[0]['content'] }}"}};
+  writer.add_text("tokenizer_config.json", settings.dump());
+  writer.commit();
+  serve::ServeOptions options = serve_options();
+  options.chat_template = "";
+  options.folders.push_back({"run", run.path()});
+  TestServer server(options, {"gpt"});
+  EXPECT_EQ(server.get("/models/run").json()["abilities"], (Json{"generate", "chat", "attend"}));
 }
 
 }  // namespace

@@ -94,10 +94,9 @@ class CtcFolder : public ::testing::Test {
   }
 
   std::vector<TranscriptSegment> transcribe(const tasks::TranscribeOptions& options) {
-    const auto folder = formats::ModelFolder::open(folder_.path());
     const auto loaded = infer::LoadedModel::open(folder_.path(), {.reads = InputKind::features});
     ThreadPool pool(2);
-    tasks::Transcriber transcriber(folder, loaded, pool, options);
+    tasks::Transcriber transcriber(loaded, pool, options);
     std::vector<TranscriptSegment> segments;
     tasks::TranscribeListener listener;
     listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };

@@ -20,7 +20,7 @@ class ImageText : public ::testing::Test {
         path_(testing::golden("hf-more/clip-words")),
         golden_(read_json((path_ / "case.json").string())),
         loaded_(infer::LoadedModel::open(path_)),
-        encoder_(loaded_, path_, pool_) {
+        encoder_(loaded_, pool_) {
     for (const Json& picture : golden_["pictures"]) {
       const std::vector<data::Image> images =
           data::read_images(testing::golden("pictures") / picture.get<std::string>());
@@ -104,7 +104,7 @@ TEST_F(ImageText, RequestsWithoutSenseAreRefused) {
   EXPECT_REGARD_ERROR(tasks::ZeroShotClassifier(encoder_, labels_, "a photo"), ErrorKind::usage,
                       "expected a text that contains {}");
   const auto bert = infer::LoadedModel::open(testing::golden("hf-more/st-mean"));
-  EXPECT_REGARD_ERROR(tasks::ImageTextEncoder(bert, path_, pool_), ErrorKind::usage, "CLIP or SigLIP");
+  EXPECT_REGARD_ERROR(tasks::ImageTextEncoder(bert, pool_), ErrorKind::usage, "CLIP or SigLIP");
 }
 
 }  // namespace

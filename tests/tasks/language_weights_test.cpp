@@ -30,7 +30,7 @@ std::string transcript(const std::string& language, std::span<const float> sampl
   write_file_atomically(folder / "sound.wav", testing::wav_file(samples));
   const infer::LoadedModel loaded = opened_in(language);
   ThreadPool pool(1);
-  tasks::Transcriber transcriber(formats::ModelFolder::open(kFolder), loaded, pool, options);
+  tasks::Transcriber transcriber(loaded, pool, options);
   std::string text;
   tasks::TranscribeListener listener;
   listener.segment = [&](const tasks::TranscriptSegment& segment) { text += segment.text; };

@@ -19,7 +19,6 @@ class WhisperCase : public ::testing::Test {
   WhisperCase()
       : path_(testing::golden("sound/whisper-small")),
         golden_(read_json((path_ / "transcripts.json").string())),
-        folder_(formats::ModelFolder::open(path_)),
         loaded_(infer::LoadedModel::open(path_, {.reads = InputKind::features})) {}
 
   // Return the options of a golden case, with temperature 0 only.
@@ -42,7 +41,7 @@ class WhisperCase : public ::testing::Test {
 
   Transcript transcribe(const std::string& file, const tasks::TranscribeOptions& options, int threads = 2) {
     ThreadPool pool(threads);
-    tasks::Transcriber transcriber(folder_, loaded_, pool, options);
+    tasks::Transcriber transcriber(loaded_, pool, options);
     std::vector<TranscriptSegment> segments;
     tasks::TranscribeListener listener;
     listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };
@@ -53,7 +52,6 @@ class WhisperCase : public ::testing::Test {
 
   std::filesystem::path path_;
   Json golden_;
-  formats::ModelFolder folder_;
   infer::LoadedModel loaded_;
 };
 
@@ -111,7 +109,7 @@ TEST_F(WhisperCase, WordsAndTheirTimesAreThoseOfTransformers) {
 }
 
 TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
-  formats::ModelFolder folder = folder_;
+  formats::ModelFolder folder = loaded_.folder;
   for (const char* heads : {"[[0, 4]]", "[[2, 0]]", "[[0]]", "[[-1, 0]]"}) {
     (*folder.generation_config)["alignment_heads"] = parse_json(heads, "heads");
     EXPECT_REGARD_ERROR(tasks::AlignmentHeads::read(folder), ErrorKind::bad_file, "alignment_heads");
@@ -174,10 +172,10 @@ TEST_F(WhisperCase, WrongOptionsAreErrors) {
   expect([](tasks::WhisperOptions& o) { o.temperatures = {-1.0}; }, "temperature");
   expect([](tasks::WhisperOptions& o) { o.temperatures.clear(); }, "temperature");
   ThreadPool pool(1);
-  const auto folder = formats::ModelFolder::open(testing::golden("hf-tiny/bart"));
-  infer::LoadedModel bert;
-  bert.model = load_model(folder);
-  EXPECT_REGARD_ERROR(tasks::Transcriber(folder, bert, pool, {}), ErrorKind::usage, "cannot transcribe");
+  infer::LoadedModel bart;
+  bart.folder = formats::ModelFolder::open(testing::golden("hf-tiny/bart"));
+  bart.model = load_model(bart.folder);
+  EXPECT_REGARD_ERROR(tasks::Transcriber(bart, pool, {}), ErrorKind::usage, "cannot transcribe");
 }
 
 TEST(TranscriptFormats, OfASegment) {

@@ -22,19 +22,20 @@ using tasks::WhisperTokens;
 
 class WhisperToken : public ::testing::Test {
  protected:
-  WhisperTokens read() const { return WhisperTokens::of(folder_, loaded_); }
+  WhisperTokens read() const { return WhisperTokens::of(loaded_); }
   // Read the tokens with one key of generation_config.json replaced; null removes the key.
   WhisperTokens read(const char* key, const Json& value) const {
-    formats::ModelFolder changed = folder_;
-    (*changed.generation_config)[key] = value;
-    return WhisperTokens::of(changed, loaded_);
+    infer::LoadedModel changed = open();
+    (*changed.folder.generation_config)[key] = value;
+    return WhisperTokens::of(changed);
   }
   void refused(const char* key, const Json& value, const std::string& message) const {
     EXPECT_REGARD_ERROR(read(key, value), ErrorKind::bad_file, "generation_config.json: " + message);
   }
+  infer::LoadedModel open() const { return infer::LoadedModel::open(path_, {.reads = InputKind::features}); }
+
   fs::path path_ = golden("sound/whisper-small");
-  formats::ModelFolder folder_ = formats::ModelFolder::open(path_);
-  infer::LoadedModel loaded_ = infer::LoadedModel::open(path_, {.reads = InputKind::features});
+  infer::LoadedModel loaded_ = open();
 };
 
 TEST_F(WhisperToken, AreReadFromTheFolder) {
@@ -149,14 +150,12 @@ TEST_F(WhisperToken, PromptsNeedATokenForPreviousText) {
   };
   without("tokenizer.json", "<|startofprev|>", "<|other|>");
   without("generation_config.json", "\"prev_sot_token_id\": 311,", "");
-  const formats::ModelFolder folder = formats::ModelFolder::open(copy);
   const auto loaded = infer::LoadedModel::open(copy, {.reads = InputKind::features});
   ThreadPool pool(1);
-  EXPECT_NO_THROW(tasks::Whisper(folder, loaded, pool, {.language = {}, .prompt = " \n"}));
-  EXPECT_REGARD_ERROR(tasks::Whisper(folder, loaded, pool, {.language = {}, .prompt = "river"}),
-                      ErrorKind::usage,
+  EXPECT_NO_THROW(tasks::Whisper(loaded, pool, {.language = {}, .prompt = " \n"}));
+  EXPECT_REGARD_ERROR(tasks::Whisper(loaded, pool, {.language = {}, .prompt = "river"}), ErrorKind::usage,
                       "this model does not support prompts: it has no token <|startofprev|>");
-  EXPECT_NO_THROW(tasks::Whisper(folder_, loaded_, pool, {.language = {}, .prompt = "river"}));
+  EXPECT_NO_THROW(tasks::Whisper(loaded_, pool, {.language = {}, .prompt = "river"}));
 }
 
 }  // namespace
