@@ -161,9 +161,10 @@ void add_data_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_flag(
       "--header", request.data.header,
       "Images, sounds: the first line of a TSV or CSV file is a header (implied by names in --columns)");
-  verb.add_option("--highest", request.data.highest,
-                  "Images: the rows of a table contain grey pixels, from 0 (black) to this value (white),\n"
-                  "and a label. Default: the rows contain the path of an image and a label or text")
+  verb.add_option(
+          "--highest", request.data.highest,
+          "Images: value of a white pixel; black is 0. With this option, each row of a table contains grey\n"
+          "pixels and a label. Default: each row contains the path of an image and a label or text")
       ->check(CLI::Range(0, 65535));
   verb.add_option(
           "--examples", request.examples,

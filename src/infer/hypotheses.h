@@ -27,8 +27,8 @@ struct BeamNode {
   bool ended = false;            // true if an end token or a stop string ends the hypothesis
 };
 
-// The kept and the finished continuations of one step of a beam search, each list ordered best first. A
-// finished continuation is among the results only if its score is high enough.
+// The kept and the finished continuations of one step of a beam search, each list ordered best first. Of
+// the finished continuations, those with the highest scores become results.
 struct BeamStep {
   std::vector<BeamNode> kept, finished;
 };

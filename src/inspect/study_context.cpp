@@ -40,7 +40,7 @@ StudyContext::StudyContext(const infer::LoadedModel& loaded, ThreadPool& pool, c
 void StudyContext::require_answer_fits() const {
   if ((request_.view != "heads" && request_.view != "sets") || request_.answer.empty()) return;
   if (model_.kind() == ModelKind::encoder || dual_encoder_of(model_) != nullptr)
-    throw usage_error(fmt::format("the answer does not apply to the view {} of an encoder", request_.view))
+    throw usage_error(fmt::format("the view {} has no answer if the model is an encoder", request_.view))
         .expected("a decoder or an encoder-decoder");
 }
 

@@ -65,7 +65,7 @@ struct Bf16PageParts {
 
 // Arguments of a block of C, which is `rows` rows of A times one panel of B.
 struct Bf16Block {
-  std::int64_t rows = 0, columns = 0, blocks = 0;  // `blocks` counts blocks of kBf16Steps steps
+  std::int64_t rows = 0, columns = 0, blocks = 0;  // the inner dimension is blocks · kBf16Steps
   Bf16Tiles a;
   const std::uint16_t* b = nullptr;  // a panel of B
   Bf16PageParts pages;               // pages that replace b if pages.at is set

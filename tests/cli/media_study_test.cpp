@@ -184,7 +184,8 @@ TEST_F(MediaStudyProgram, ViewsThatDoNotApplyNameTheViewAndTheInput) {
   expect_error({golden("sound/whisper-small").string(), "--view", "alignment", "a", "--alignments", "b"},
                {"reads sounds"});
   expect_error({vit_, "--text", golden("pictures/deep.png").string()}, {"target of each image", "label"});
-  expect_error({vit_, "set", "--answer", "LABEL_0"}, {"the answer does not apply to the view heads"});
+  expect_error({vit_, "set", "--answer", "LABEL_0"},
+               {"the view heads has no answer if the model is an encoder"});
 }
 
 TEST_F(MediaStudyProgram, TranscriptsAreStudiedAfterTheirPrompt) {

@@ -118,8 +118,8 @@ TEST_F(PowerLoss, MissingSyncsAreFound) {
   EXPECT_EQ(latest_step(folder_ / "state/run"), 0);
 }
 
-// The system's clock is set forward by a day and back by a year during the run. The bits and the checkpoints
-// are the same, the time limit does not end the run, and logged times never decrease.
+// The system's clock is set forward by a day and back by a year during the run. The checkpoints are
+// bit-identical, the time limit does not end the run, and logged times never decrease.
 TEST_F(PowerLoss, AClockThatJumpsChangesNothing) {
   const fs::path alone = fresh("alone");
   ASSERT_EQ(run_program(kTrain, alone).exit_code, 0);

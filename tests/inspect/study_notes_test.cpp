@@ -178,9 +178,10 @@ TEST_F(StudyNotes, StudiesThatDoNotFitAreRefused) {
                             " does not apply to this model (expected a model that predicts the next token: a "
                             "decoder or an encoder-decoder, found an encoder that reads texts)");
   for (const std::string view : {"heads", "sets"})
-    EXPECT_REGARD_ERROR(table(bert, request(view)), ErrorKind::usage,
-                        "the answer does not apply to the view " + view +
-                            " of an encoder (expected a decoder or an encoder-decoder)");
+    EXPECT_REGARD_ERROR(
+        table(bert, request(view)), ErrorKind::usage,
+        "the view " + view +
+            " has no answer if the model is an encoder (expected a decoder or an encoder-decoder)");
   const auto clip = infer::LoadedModel::open(golden("hf-more/clip-words").string(), WeightMode::widened);
   EXPECT_REGARD_ERROR(
       table(clip, request("lens")), ErrorKind::usage,

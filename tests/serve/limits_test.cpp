@@ -80,7 +80,7 @@ TEST(Limits, AttendSelectsAndAddsParts) {
   EXPECT_NE(attended({{"model", "gpt"}, {"values", true}}).dump().size(), plain.dump().size());
   EXPECT_NE(attended({{"model", "gpt"}, {"parameters", true}}).dump().size(), plain.dump().size());
   EXPECT_NE(attended({{"model", "gpt"}, {"average", true}}).dump().size(), plain.dump().size());
-  // Without "generate", a decoder generates nothing, and an encoder-decoder its whole output.
+  // Without "generate", a decoder generates nothing, and an encoder-decoder generates its whole output.
   EXPECT_EQ(plain["tokens"]["target"]["ids"].size(), 7u);
   EXPECT_EQ(attended({{"model", "gpt"}, {"generate", 3}})["tokens"]["target"]["ids"].size(), 10u);
   // The length of the output of an encoder-decoder is limited as in the library.

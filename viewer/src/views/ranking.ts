@@ -1,4 +1,5 @@
-// Ranking of heads by the log-probability lost without them, from the capture or measured by the server.
+// Ranking of heads by the log-probability that is lost if the head is ablated. The values come from the capture, or the
+// server measures them.
 import { type Head, headKey, headName } from "../capture";
 import { fixed, h } from "../dom";
 import { changedPasses, forcedQuestion, generates } from "../live/forced";
