@@ -21,7 +21,7 @@ REACHED = {
     "formats": {"base", "tensor", "kernels", "formats"}, "demo": {"base", "demo"},
     "corpora": {"base", "tensor", "kernels", "text", "data", "formats"}, "install": set(),
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
-MEMORY_LIMIT = 8 << 30  # bytes, so that an endless loop does not use all memory of the machine
+MEMORY_LIMIT = 8 << 30  # bytes of address space; otherwise an endless loop could use all memory of the machine
 FILE_LIMIT = 4 << 30
 SLOW_TEST = 2.0  # seconds
 STALL = 120  # seconds

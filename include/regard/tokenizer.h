@@ -55,14 +55,15 @@ struct TextOffsets {
 // The result of encoding a text. Every vector except `overflowing` has one entry per token.
 struct Encoding {
   std::vector<std::int32_t> ids;
-  std::vector<std::string> tokens;             // tokens, spelled as in the vocabulary
-  std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
+  std::vector<std::string> tokens;  // tokens, spelled as in the vocabulary
+  // [begin, end) in bytes of the text; (0, 0) for padding and for special tokens that are not in the text
+  std::vector<TextOffsets> offsets;
   std::vector<TextOffsets> character_offsets;  // offsets in code points, as in Hugging Face's library
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
   std::vector<std::uint8_t> special;  // for each token, 1 if it was added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // for each position, 1 for a token and 0 for padding
-  std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
-  std::vector<Encoding> overflowing;         // the parts of the text that were truncated
+  std::vector<std::int32_t> words;    // index of the token's word; −1 for padding and added special tokens
+  std::vector<Encoding> overflowing;  // the parts of the text that were truncated
 };
 
 struct TextPair {

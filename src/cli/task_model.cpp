@@ -17,7 +17,7 @@ namespace regard::cli {
 
 void add_task_options(CLI::App& verb, TaskRequest& request, const char* windows) {
   add_model_argument(verb, request.model, "Hugging Face folder or run folder");
-  verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; - is standard input")
+  verb.add_option("FILE,-i,--input", request.input, "Input file, one input per line; - is standard input")
       ->capture_default_str()
       ->check(not_empty());
   if (windows == nullptr)

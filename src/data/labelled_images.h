@@ -29,7 +29,7 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // image files, sorted by label and then by name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // counts the image files; lists all other files as skipped
+  RowReport report;                 // counts the image files, and lists the other visible files as skipped
 };
 // List the image files FOLDER/LABEL/…/FILE at any depth. Images are recognised by their first bytes. Links to
 // folders are followed. Hidden files and folders, and links to a folder that contains the link, are ignored.

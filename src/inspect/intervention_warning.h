@@ -27,7 +27,7 @@ struct InterventionWarning {
   bool operator==(const InterventionWarning&) const = default;
 };
 
-// Return the progress for a name that InterventionWarning::reason() returns; `none` for other names.
+// Inverse of InterventionWarning::reason(); `none` for other strings.
 EditProgress progress_of(const std::string& reason);
 
 // Convert warnings to a JSON list of {"intervention": …, "reason": reason(), "message": text()}.

@@ -101,8 +101,8 @@ void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std:
   }
 }
 
-// Call body(row) for every row. Rows with equal ranges run in the same task, because they add to the
-// gradients of the same keys and values.
+// Call body(row) for every row. Consecutive rows with equal ranges run in the same task, because they add to
+// the gradients of the same keys and values.
 template <class Body>
 void each_group(ThreadPool& pool, Arena& arena, std::span<const KeyRange> keys, Body&& body) {
   const std::span<std::int64_t> starts = arena.array<std::int64_t>(keys.size() + 1);

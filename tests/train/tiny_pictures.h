@@ -14,7 +14,7 @@ namespace regard::train::testing_task {
 inline const char* const kCorners[] = {"upper left", "upper right", "lower left", "lower right"};
 constexpr int kPictureSide = 12;
 
-// Return grey pixels, row by row.
+// Return the grey pixels of a picture with a bright disc in the given corner, row by row.
 inline std::string corner_pixels(int corner, RandomStream& random) {
   std::string pixels;
   const double x = (corner % 2 == 0 ? 3.0 : 9.0) + random.next_uniform();

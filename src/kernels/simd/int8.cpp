@@ -59,8 +59,9 @@ struct BytesOfRow {
   std::int8_t* q;
 };
 
-// Map the range [middle − half, middle + half] to [−127, 127], rounded to nearest. Return the step: half /
-// 127, or 0 if `half` is below kNothing, or NaN if a value of the row is not finite.
+// Quantise the row to row.q: the range [middle − half, middle + half] maps to [−127, 127], rounded to
+// nearest. Return the step: half / 127, or 0 if `half` is below kNothing, or NaN if a value of the row is not
+// finite.
 float to_bytes(const BytesOfRow& row, float middle, float half, bool finite) {
   if (!finite || row.columns <= 0 || half < kNothing) {
     std::memset(row.q, row.flip, static_cast<std::size_t>(row.padded));
