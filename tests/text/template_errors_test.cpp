@@ -201,6 +201,8 @@ TEST(TemplateErrors, Syntax) {
       {"{{ [1 2] }}", 1, "expected \",\" (found \"2\")"},
       {"{{ {'a' 1} }}", 1, "expected \":\" (found \"1\")"},
       {"{{ [1][] }}", 1, "empty index (found \"[]\")"},
+      {"{{ [1][::1:] }}", 1, "expected \"]\" (found \":\")"},
+      {"{{ [1][:::] }}", 1, "expected \"]\" (found \":\")"},
       {"{{ f(*a) }}", 1, "spread arguments are not supported (found \"*\")"},
       {"{{ 2 ** 3 }}", 1, "** is not supported (found \"**\")"},
       {"{{ }}", 1, "expected a value (found \"the end of the tag\")"},
@@ -287,6 +289,8 @@ TEST(TemplateErrors, ValuesAtTheirBoundaries) {
       {"{{ [1, 2, 3, 4][1:-1] }} {{ [1, 2, 3][::-1] }} {{ [1, 2, 3][-9:2] }} {{ 'abc'[5:0:-2] }} {{ "
        "'abc'[:9] }} {{ [1, 2][2] is defined }} {{ [1, 2][-2] }}",
        "[2, 3] [3, 2, 1] [1, 2] c abc False 1"},
+      {"{{ {'a': 1}[1] is defined }} {{ [1]['a'] is defined }} {{ 'ab'['a'] is defined }} {{ [1, 2][::] }}",
+       "False False False [1, 2]"},
       {"{{ {'k': none}.get('k', 1) }} {{ {}.get('k', 1) }} {{ {}.get('k') }} {{ nothing | items }} {{ "
        "nothing | length }}",
        "None 1 None [] 0"},

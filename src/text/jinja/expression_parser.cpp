@@ -233,11 +233,10 @@ auto ExpressionParser::parse_postfix(Node node) -> Node {
 
 auto ExpressionParser::parse_subscript(Node whole) -> Node {
   Node parts[3];
-  std::size_t count = 0;
   bool slice = false;
-  for (; count < 3; ++count) {
+  for (std::size_t count = 0;; ++count) {
     if (!is_sign(":") && !is_sign("]")) parts[count] = parse_expression();
-    if (!accept_sign(":")) break;
+    if (count == 2 || !accept_sign(":")) break;
     slice = true;
   }
   need_sign("]");
