@@ -67,6 +67,14 @@ TEST(ClassificationMetrics, EqualScikitLearns) {
   EXPECT_EQ(multiple, 3);
 }
 
+// The memory behind the rows is equal, and must not count.
+TEST(ClassificationMetrics, ExactRowsAreThoseOfTheTable) {
+  const std::vector<std::uint8_t> predicted{1, 0, 0, 1, 1, 1}, truth{1, 0, 1, 1, 1, 1};
+  EXPECT_EQ(exact_rows(std::span(predicted).first(4), std::span(truth).first(4), 2), 0.5);
+  EXPECT_EQ(exact_rows(predicted, truth, 2), 2.0 / 3);
+  EXPECT_EQ(exact_rows(predicted, truth, 3), 0.5);
+}
+
 TEST(ClassificationMetrics, RefuseTablesOfOtherWidths) {
   const std::vector<std::uint8_t> table{1, 0, 1};
   EXPECT_REGARD_ERROR(count_labels(table, table, 2), ErrorKind::usage, "a multiple of 2");

@@ -47,6 +47,37 @@ TEST(TerShifts, OneShiftIsOneEdit) {
   }
 }
 
+// The numbers of edits are those of sacreBLEU 2.6.0.
+TEST(TerShifts, EqualSacreBleu) {
+  struct Case {
+    std::string text, reference;
+    std::int64_t edits;
+  };
+  const std::vector<Case> cases{
+      {"f f c", "c f f", 1},
+      {"a e b d", "b c d e b", 3},
+      {"a c c", "c b c a d", 4},
+      {"c e a a b a a b", "c e a d b a b a", 2},
+      {"d e b b a b", "b d b a b e e", 3},
+      {"b b c c b", "b c c b b", 1},
+      {"e b b c", "d b b c", 1},
+      {"d c a c c c b d", "a c c c d c b d", 1},
+      {"c b b a c b", "c b b b c a b", 2},
+      {"c a c c", "d c c c", 2},
+      {"e b b b d a", "b b e b d a b", 2},
+      {"c b e a d f c c c", "c b e a d e c c c", 1},
+      {"c b f c b e d c", "c b f d c c e b e", 2},
+      {"a c c c c c b c c", "c c c b a c c c c", 1},
+      {"b b d b a", "d b b b a", 1},
+      {"c d f a b e e", "e f e c d b b", 4},
+      {"e e c d b f c", "d b e e c f c", 1},
+  };
+  for (const Case& one : cases) {
+    const TerScore score = sentence_ter(one.text, std::span(&one.reference, 1));
+    EXPECT_EQ(score.edits, one.edits) << one.text << " | " << one.reference;
+  }
+}
+
 // The first and last characters of the blocks in sacreBLEU's tokenizer_ter.py, and their neighbours.
 TEST(TerWords, AsianCharactersAreWords) {
   const auto words = [](char32_t c, const TerOptions& options) {
