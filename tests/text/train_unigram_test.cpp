@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/json.h"
 #include "base/random.h"
@@ -90,12 +91,37 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
       found[pieces[static_cast<std::size_t>(scratch.nodes[i].id)].piece] += scratch.weights[i];
     for (const auto& [piece, weight] : used) EXPECT_NEAR(found[piece], weight / sum, 1e-12) << word;
   }
-  // For a long text, the probability is below the range of double.
-  std::string longer;
-  for (int i = 0; i < 2000; ++i) longer += "b";
-  const double score = lattice.marginals(longer, scratch);
-  EXPECT_TRUE(std::isfinite(score));
+  // For a long text, the probability is below the range of double. Each segmentation ends with "b" or "bb".
+  const std::string longer(2000, 'b');
+  double score = -3.5, before = 0;  // of all letters so far, and of all but the last
+  for (std::size_t size = 2; size <= longer.size(); ++size) {
+    const double one = score - 3.5, two = before - 6.0;
+    before = std::exchange(score, one + std::log1p(std::exp(two - one)));
+  }
   EXPECT_LT(score, -3000);
+  EXPECT_NEAR(lattice.marginals(longer, scratch), score, 1e-6);
+  double letters = 0;
+  for (std::size_t i = 0; i < scratch.nodes.size(); ++i)
+    letters += scratch.weights[i] * (scratch.nodes[i].end - scratch.nodes[i].begin);
+  EXPECT_NEAR(letters, 2000, 1e-6);
+}
+
+TEST(UnigramLattice, BestCutWithAndWithoutAPiece) {
+  const std::vector<ScoredPiece> pieces = {{"a", -2.0}, {"b", -3.5}, {"ab", -2.5}, {"abab", -5.5}};
+  const UnigramLattice lattice(pieces);
+  EXPECT_EQ(lattice.lowest_score(), -5.5);
+  UnigramLattice::Scratch scratch;
+  const auto best = [&](std::string_view word, std::int32_t without = -2) {
+    const double score = lattice.best(word, scratch, without);
+    return std::pair(score, scratch.path);
+  };
+  using Path = std::vector<std::int32_t>;
+  EXPECT_EQ(best("abab"), std::pair(-5.0, (Path{2, 2})));
+  EXPECT_EQ(best("abab", 2), std::pair(-5.5, Path{3}));
+  EXPECT_EQ(best("ab", 2), std::pair(-5.5, (Path{0, 1})));
+  EXPECT_EQ(best("a", 0), std::pair(kMinusInfinity, Path{}));
+  EXPECT_EQ(best("aa", 0), std::pair(kMinusInfinity, Path{}));
+  EXPECT_EQ(best("ax"), std::pair(-2.0 - 5.5 - 10.0, (Path{0, UnigramLattice::kUnknown})));
 }
 
 // Compare every piece after no, one or several rounds of pruning. The reference gives characters whose pieces
@@ -163,6 +189,33 @@ TEST(TrainUnigram, ObjectiveIsTheMeanOverAllWords) {
   limits.sub_iterations = 2;
   again.learn(limits, {});
   EXPECT_NEAR(again.objective(), 1.0 / 4 + 1.0 / 5 + 1.0 / 6 + 1.0 / 7, 1e-9);
+}
+
+// 95 equally frequent words of one byte need log 95 nats per byte.
+TEST(TrainUnigram, ObjectiveOfManyLettersIsExact) {
+  std::vector<WordCount> words;
+  for (char letter = ' '; letter <= '~'; ++letter) words.push_back({std::string(1, letter), 689});
+  UnigramTrainer trainer(words, nullptr);
+  UnigramTrainer::Limits limits;
+  limits.pieces = 200, limits.special_tokens = 0, limits.sub_iterations = 1;
+  EXPECT_EQ(trainer.learn(limits, {}).size(), 95u);
+  EXPECT_NEAR(trainer.objective(), std::log(95.0), 1e-9);
+}
+
+// Required characters that are no pieces get the lowest score and steps of 0.0001 above it.
+TEST(TrainUnigram, RequiredCharactersWithoutAPieceHaveDifferentScores) {
+  const std::vector<WordCount> words{{"a", 4}, {"b", 4}};
+  UnigramTrainer::Limits limits;
+  limits.pieces = 10, limits.special_tokens = 0;
+  const std::vector<ScoredPiece> pieces =
+      UnigramTrainer(words, nullptr).learn(limits, {U'a', U'b', U'x', U'y', U'z'});
+  std::string order;
+  for (const ScoredPiece& piece : pieces) order += piece.piece;
+  ASSERT_EQ(order, "zyabx");
+  EXPECT_EQ(pieces[2].score, pieces[4].score);
+  EXPECT_EQ(pieces[2].score, pieces[3].score);
+  EXPECT_NEAR(pieces[1].score - pieces[2].score, 0.0001, 1e-12);
+  EXPECT_NEAR(pieces[0].score - pieces[2].score, 0.0002, 1e-12);
 }
 
 // The progress is the logarithmic share of the way from the seeds to the goal.
