@@ -25,6 +25,8 @@ const char* const kNormalizers[] = {
     R"({"type": "Strip", "strip_left": false, "strip_right": true})",
     R"({"type": "Prepend", "prepend": "x"})",
     R"({"type": "Replace", "pattern": {"String": " "}, "content": "_"})",
+    R"({"type": "Replace", "pattern": {"String": "A"}, "content": "x"})",
+    R"({"type": "Replace", "pattern": {"String": "A"}, "content": ""})",
     R"({"type": "Replace", "pattern": {"String": "a b"}, "content": "x"})",
     R"({"type": "Replace", "pattern": {"String": "ab"}, "content": "b a"})",
     R"({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "_"})",
@@ -70,7 +72,8 @@ Json model() {
                                                                                     {"1", "2"},
                                                                                     {"b", "."},
                                                                                     {"_", "_"},
-                                                                                    {"x", "a"}}) {
+                                                                                    {"x", "a"},
+                                                                                    {"b", "_"}}) {
     merges.push_back({left, right});
     vocabulary[left + right] = vocabulary.size();
   }
@@ -117,6 +120,21 @@ TEST(Locality, PartsOfATextGiveTheIdsOfTheWhole) {
                                                                             << pre_tokenizer << "\n"
                                                                             << Json(text);
     }
+  }
+}
+
+// A Metaspace that does not split leaves a text whole, because merges may join words.
+TEST(Locality, MetaspaceDividesTextsOnlyWhereItSplits) {
+  for (const bool split : {false, true}) {
+    const Json json = {
+        {"version", "1.0"},
+        {"pre_tokenizer",
+         {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "never"}, {"split", split}}},
+        {"model", model()}};
+    const auto tokenizer = Tokenizer::from_json(json, "test");
+    EXPECT_EQ(tokenizer->parts_of("ab b x", 1).size(), split ? 3u : 1u);
+    EXPECT_EQ(tokenizer->encode("b x").tokens,
+              split ? (std::vector<std::string>{"b", "_", "x"}) : (std::vector<std::string>{"b_", "x"}));
   }
 }
 

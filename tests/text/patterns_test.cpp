@@ -35,6 +35,7 @@ TEST(Patterns, EscapesAndOptionsOfOniguruma) {
       {R"(\v)", "\013\n", "#\n"},
       {R"((?m)a.b)", "a\nb", "#"},
       {R"((?im:A.)c)", "a\nc", "#"},
+      {R"(a(?#{2}+[)b)", "abab", "##"},
   });
 }
 

@@ -176,6 +176,19 @@ TEST(SentencePieceUserDefined, HaveTheScoresOfSentencepiece) {
   EXPECT_FLOAT_EQ(static_cast<float>(characters[1].score), 0.1F);
 }
 
+// The score of the unknown piece is 10 below the lowest score of the normal pieces, even if all are positive.
+TEST(SentencePieceUnknown, ItsScoreDependsOnTheLowestPiece) {
+  for (const float whole : {185.0F, 195.0F}) {  // "a" and the unknown piece have the score 190
+    const SentencePieceModel model(
+        {{"<unk>", 0, PieceType::unknown}, {"a", 100, PieceType::normal}, {"ab", whole, PieceType::normal}},
+        {}, "scores");
+    std::vector<Token> tokens;
+    model.tokenize("ab", tokens);
+    EXPECT_EQ(tokens.size(), whole < 190 ? 2u : 1u);
+    EXPECT_EQ(tokens.back().id, whole < 190 ? 0 : 2);
+  }
+}
+
 // Byte fallback needs a piece for each of the 256 bytes, and these pieces must have the type "byte".
 TEST(SentencePieceBytes, MissingOrOfAnotherTypeAreRefused) {
   const auto whole =
