@@ -76,6 +76,15 @@ TEST_F(CorpusReading, LeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
+TEST_F(CorpusReading, NeedsItsTemporaryFolder) {
+  CorpusOptions options;
+  options.temporary = folder_ / "missing";
+  testing::expect_error_text(
+      ErrorKind::io,
+      options.temporary.string() + ": cannot create a temporary file: No such file or directory",
+      [&] { read_corpus(text::lines_of(Strings{"a a a a a a"}), options); });
+}
+
 // word2phrase's rule by hand: of 12 tokens, "new york" occurs 3 times, like each of its words:
 // (3 − 1) / 9 · 12 = 2.67; "york is": (2 − 1) / (3 · 2) · 12 = 2.
 TEST_F(CorpusReading, PhrasesAreJoinedByTheirScore) {
@@ -168,6 +177,17 @@ TEST(Sampling, TheTreeIsHuffmans) {
   }
   EXPECT_EQ(cost, 224);
   EXPECT_EQ(ways.size(), counts.size());
+}
+
+// Node 0 is the root. The rarer word takes the first branch.
+TEST(Sampling, TheTreeOfTwoWordsHasOneNode) {
+  const HuffmanTree two(std::vector<std::int64_t>{3, 1});
+  EXPECT_EQ(two.begin, (std::vector<std::uint64_t>{0, 1, 2}));
+  EXPECT_EQ(two.node, (std::vector<std::int32_t>{0, 0}));
+  EXPECT_EQ(two.label, (std::vector<float>{0, 1}));
+  const HuffmanTree one(std::vector<std::int64_t>{3});
+  EXPECT_EQ(one.begin, (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_TRUE(one.node.empty());
 }
 
 }  // namespace

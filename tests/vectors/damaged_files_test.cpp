@@ -1,6 +1,7 @@
 // The whole messages of files of word vectors that are damaged, and of options that are out of range.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -23,6 +24,7 @@ struct FasttextNumbers {
   std::uint8_t quantised = 0;
   std::int64_t rows = 6, columns = 2, stored_rows = 6;
   std::int64_t outputs = 2, output_columns = 2, stored_outputs = 2;
+  std::vector<std::string> names{"ab", "c"};
 
   std::string file() const {
     std::string bytes;
@@ -35,7 +37,7 @@ struct FasttextNumbers {
     put(1e-4);
     for (const std::int32_t number : {entries, words, labels}) put(number);
     for (const std::int64_t number : {std::int64_t{10}, pruned}) put(number);
-    for (const std::string word : {"ab", "c"}) {
+    for (const std::string& word : names) {
       bytes.append(word.c_str(), word.size() + 1);
       put(std::int64_t{5});
       put(word == "c" ? second_type : std::int8_t{0});
@@ -120,6 +122,29 @@ TEST_F(DamagedVectors, FasttextModelsWithLabelsAreRead) {
   EXPECT_EQ(read(unpruned.file()).count(), 2u);
 }
 
+// Of a repeated word, the first vector counts. The words after it keep their own rows.
+TEST_F(DamagedVectors, FasttextModelsWithARepeatedWord) {
+  FasttextNumbers numbers;
+  numbers.names = {"ab", "ab", "c"};
+  numbers.entries = numbers.words = 3, numbers.rows = numbers.stored_rows = 7;
+  const WordVectors vectors = read(numbers.file());
+  ASSERT_EQ(vectors.count(), 2u);
+  EXPECT_EQ(vectors.duplicates(), 1);
+  const auto expected = [&](const std::string& word, std::int64_t row) {
+    std::vector<std::int64_t> rows;
+    Subwords{2, 3, 4}.buckets_of(word, rows);
+    for (std::int64_t& bucket : rows) bucket += 3;
+    rows.push_back(row);
+    double sum = 0;
+    for (const std::int64_t one : rows) sum += 2.0 * static_cast<double>(one);
+    return sum / static_cast<double>(rows.size());
+  };
+  for (const auto& [word, row] : {std::pair{"ab", 0}, {"c", 2}}) {
+    EXPECT_NEAR(vectors.require(word)[0], expected(word, row), 1e-5) << word;
+    EXPECT_NEAR(vectors.require(word)[1], expected(word, row) + 1, 1e-5) << word;
+  }
+}
+
 std::string bytes_of(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
 }
@@ -161,6 +186,8 @@ TEST_F(DamagedVectors, Word2vecFiles) {
                  "after 1 words, found 10 bytes)");
   expect_refused("2 1\na " + bytes_of({1}) + "b " + bytes_of({nan}),
                  " (byte 12): the vector at this position has a number that is not finite");
+  expect_refused("1 2\na " + bytes_of({1, nan}),
+                 " (byte 6): the vector at this position has a number that is not finite");
   expect_refused(
       "\xEF\xBB\xBF"
       "1 2\na " +
@@ -168,6 +195,17 @@ TEST_F(DamagedVectors, Word2vecFiles) {
       " (byte 0): a binary file begins with a byte order mark (expected COUNT SIZE, as word2vec "
       "writes it)",
       Format::word2vec_binary);
+}
+
+// All bytes of the numbers except the last ones are letters.
+TEST_F(DamagedVectors, OneByteOutsideAsciiMakesAFileBinary) {
+  const WordVectors vectors = read(
+      "2 1\na DCB\xBE"
+      "b ABC\xBE");
+  EXPECT_EQ(vectors.format(), Format::word2vec_binary);
+  ASSERT_EQ(vectors.count(), 2u);
+  for (const auto& [word, bits] : {std::pair{"a", 0xBE424344u}, {"b", 0xBE434241u}})
+    EXPECT_EQ(vectors.require(word), std::vector<float>{std::bit_cast<float>(bits)});
 }
 
 // Numbers that are too small for f32 are zero, in every notation; numbers that are too large are refused.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/random.h"
 #include "kernels/pair_step.h"
@@ -92,6 +93,11 @@ class PlainTraining {
   }
   // Take one gradient step for all pairs of an input and an output, from the values before the step.
   void step(const std::vector<Row*>& inputs, const std::vector<Output>& outputs) {
+    if (std::ssize(outputs) > kernels::kMaxOutputs) {  // the kernel takes at most this number at a time
+      const auto middle = outputs.begin() + kernels::kMaxOutputs;
+      step(inputs, {outputs.begin(), middle});
+      return step(inputs, {middle, outputs.end()});
+    }
     std::vector<Row> to_inputs(inputs.size(), Row(inputs[0]->size(), 0.0)),
         to_outputs(outputs.size(), to_inputs[0]);
     for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -218,6 +224,27 @@ TEST_F(PairReference, IsWhatLongWindowsCompute) {
   expect_plain_vectors(corpus(4, 100), options);
   options.window = 1;
   expect_plain_vectors(corpus(4, 100), options);
+}
+
+// If the counts grow like Fibonacci numbers, the path to the rarest word has a node for each other word.
+// These are more outputs than the kernel takes at a time.
+TEST_F(PairReference, IsWhatDeepTreesCompute) {
+  std::string line;
+  for (int i = 0; i < 70; ++i) line += "w" + std::to_string(i * 29 % 70) + " ";
+  CorpusOptions reading;
+  reading.min_count = 1, reading.temporary = folder_.path();
+  Corpus text = read_corpus(text::lines_of(std::vector<std::string>(4, line)), reading);
+  std::int64_t count = 1, next = 1;
+  for (auto at = text.counts.rbegin(); at != text.counts.rend(); ++at) {
+    *at = count;
+    count = std::exchange(next, count + next);
+  }
+  for (const bool cbow : {false, true}) {
+    PairOptions options;
+    options.size = 5, options.window = 4, options.epochs = 2, options.sample = 0, options.rate = 0.2;
+    options.hierarchical = true, options.cbow = cbow;
+    expect_plain_vectors(text, options);
+  }
 }
 
 }  // namespace
