@@ -55,12 +55,6 @@ void AlignedText::prepend(std::string_view prefix) {
   if (tracked_) spans_.insert(spans_.begin(), prefix.size(), Offsets(spans_.front()));
 }
 
-void AlignedText::append(std::string_view suffix) {
-  if (text_.empty()) return;
-  text_.append(suffix);
-  if (tracked_) spans_.insert(spans_.end(), suffix.size(), Offsets(spans_.back()));
-}
-
 void AlignedText::normalize(unicode::Form form) {
   if (unicode::surely_normal(form, text_)) return;
   std::vector<unicode::Change> changes;

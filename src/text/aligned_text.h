@@ -39,7 +39,6 @@ class AlignedText {
   // described at unicode::Change. The first `dropped` code points of the old text are removed.
   void transform(std::span<const unicode::Change> changes, std::size_t dropped = 0);
   void prepend(std::string_view prefix);
-  void append(std::string_view suffix);
   void normalize(unicode::Form form);
   void lowercase();
   void strip(bool left, bool right);

@@ -15,11 +15,6 @@ std::int32_t BpeTrainer::add_token(const std::string& token, bool opaque) {
   return place->second;
 }
 
-void BpeTrainer::reserve(std::size_t words, std::size_t symbols) {
-  words_.reserve(words);
-  symbols_.reserve(symbols);
-}
-
 void BpeTrainer::add_word(std::span<const std::int32_t> symbols, std::int64_t count) {
   if (symbols.size() < 2) return;  // fewer than two symbols contain no pair
   words_.push_back({symbols_.size(), count, static_cast<std::uint32_t>(symbols.size())});

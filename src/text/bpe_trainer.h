@@ -32,8 +32,7 @@ class BpeTrainer {
   // Add a token and return its id; an existing token keeps its id. An `opaque` token (special token, byte
   // fallback) is never the result of a merge.
   std::int32_t add_token(const std::string& token, bool opaque);
-  // Add a word as ids of initial symbols. reserve() avoids reallocation during add_word().
-  void reserve(std::size_t words, std::size_t symbols);
+  // Add a word as ids of initial symbols.
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
   // Repeatedly merge the pair with the highest count. Among pairs with equal counts, merge the one with the

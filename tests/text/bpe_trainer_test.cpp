@@ -63,7 +63,6 @@ TEST(BpeTrainer, ReportsProgressEvery64Merges) {
   for (int i = 0; i < 200; ++i) {
     word.push_back(trainer.add_token("<" + std::to_string(i) + ">", false));
   }
-  trainer.reserve(1, word.size());
   trainer.add_word(word, 2);
   std::vector<std::size_t> steps;
   const auto merges = trainer.learn({}, [&](std::size_t tokens) { steps.push_back(tokens); });
