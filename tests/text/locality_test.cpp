@@ -20,6 +20,7 @@ const char* const kNormalizers[] = {
     R"({"type": "NFKC"})",
     R"({"type": "NFKD"})",
     R"({"type": "Lowercase"})",
+    R"({"type": "ByteLevel"})",
     R"({"type": "StripAccents"})",
     R"({"type": "Strip", "strip_left": true, "strip_right": false})",
     R"({"type": "Strip", "strip_left": false, "strip_right": true})",

@@ -33,6 +33,9 @@ TEST(Patterns, EscapesAndOptionsOfOniguruma) {
       {R"(\H)", "a1gG", "a1##"},
       {R"([\h-])", "a-g", "##g"},
       {R"(\v)", "\013\n", "#\n"},
+      {R"(\V)", "aV\n", "a#\n"},
+      {R"(\d\D)", "1a५b२३", "##२३"},
+      {R"(\S\s)", "a b\u3000cd", "##cd"},
       {R"((?m)a.b)", "a\nb", "#"},
       {R"((?im:A.)c)", "a\nc", "#"},
       {R"(a(?#{2}+[)b)", "abab", "##"},
@@ -73,6 +76,16 @@ TEST(Patterns, ClassesOfOniguruma) {
       {R"([[:punct:]])", "a-+©", "a###"},
       {R"([[:alpha:]])", "aⅷ²1", "##²1"},
       {R"([[:^alpha:]])", "aⅷ1", "aⅷ#"},
+      {R"(\p{^L})", "a1é-", "a#é#"},
+      {R"([[:alnum:]])", "a1५-²", "###-²"},
+      {R"([[:cntrl:]])", "\001a\t", "#a#"},
+      {R"([[:digit:]])", "1a५²", "#a#²"},
+      {R"([[:lower:]])", "aÉé1", "#É#1"},
+      {R"([[:upper:]])", "aÉé1", "a#é1"},
+      {R"([[:word:]])", "a_1-", "###-"},
+      {R"([[:xdigit:]])", "fG1", "#G#"},
+      {R"([[:print:]])", "a \001", "##\001"},
+      {R"([[:^space:]])", "a \tb", "# \t#"},
       {R"([[:blank:]])", "\t\u00A0\u180E", "##\u180E"},
       {R"([[:graph:][:space:]])", "a \u0378", "##\u0378"},
       {R"([\W_])", "a\u0301-_", "a\u0301##"},
@@ -110,9 +123,10 @@ TEST(Patterns, EmptyMatchesSeparateContiguousRanges) {
   EXPECT_EQ(pieces, (std::vector<std::string>{"a", "b", "x"}));
 }
 
-TEST(Patterns, DeepBracketsAreRefused) {
+TEST(Patterns, DeepOrOpenBracketsAreRefused) {
   EXPECT_THROW(regex_pattern(std::string(100'000, '['), "test"), Error);
-  EXPECT_THROW(regex_pattern("[[:nothing:]]", "test"), Error);
+  for (const char* wrong : {"[[:nothing:]]", "[a", R"(\u12)", R"(\u12g4)", R"(\p{L)", "(a"})
+    EXPECT_THROW(regex_pattern(wrong, "test"), Error) << wrong;
 }
 
 }  // namespace

@@ -113,6 +113,23 @@ TEST(PreTokenizers, MetaspaceWithEachPrependScheme) {
   EXPECT_EQ(tokens(mark, "  a"), (Ids{6, 2}));
 }
 
+TEST(Normalizers, ByteLevelWritesALetterForEachByte) {
+  const Json vocabulary{{"Ã", 0}, {"©", 1}, {"Ġ", 2}, {"a", 3}};
+  const auto tokenizer =
+      Tokenizer::from_json({{"normalizer", {{"type", "ByteLevel"}}},
+                            {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}},
+                           "t.json");
+  const Encoding encoding = tokenizer->encode("é aé");
+  EXPECT_EQ(encoding.tokens, (Texts{"Ã", "©", "Ġ", "a", "Ã", "©"}));
+  EXPECT_EQ(tokenizer->encode_ids("é aé"), encoding.ids);
+  using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  Places letters, bytes;
+  for (const Offsets& one : encoding.offsets) letters.emplace_back(one.begin, one.end);
+  for (const Offsets& one : encoding.byte_offsets) bytes.emplace_back(one.begin, one.end);
+  EXPECT_EQ(letters, (Places{{0, 1}, {0, 1}, {1, 2}, {2, 3}, {3, 4}, {3, 4}}));
+  EXPECT_EQ(bytes, (Places{{0, 2}, {0, 2}, {2, 3}, {3, 4}, {4, 6}, {4, 6}}));
+}
+
 TEST(AddedTokens, TakeTheWhiteSpaceAroundThem) {
   const auto pieces = [](const std::string& options, const std::string& text) {
     return pieces_of(
