@@ -104,6 +104,51 @@ TEST(Significance, MeansAreScored) {
   EXPECT_LE(paired.first_interval.upper, 3);
 }
 
+// Return a scorer whose scores are 0, 1, 2 and so on, in the order of its calls.
+Scorer counting_scorer(double& calls) {
+  return [&calls](std::span<const std::uint32_t>) { return calls++; };
+}
+
+// 1/40 of the scores are below the interval, and 1/40 above it.
+TEST(Significance, IntervalsLeaveOutTheLowestAndHighestScores) {
+  const auto expect = [](std::int64_t samples, double mean, double lower, double upper) {
+    double calls = 0;
+    const Interval interval = bootstrap(2, counting_scorer(calls), {.samples = samples});
+    EXPECT_EQ(interval.mean, mean);
+    EXPECT_EQ(interval.lower, lower);
+    EXPECT_EQ(interval.upper, upper);
+    EXPECT_EQ(interval.half_width, (upper - lower) / 2);
+  };
+  expect(1, 0, 0, 0);
+  expect(39, 19, 0, 38);
+  expect(40, 19.5, 1, 38);
+  expect(80, 39.5, 2, 77);
+}
+
+// Each comparison also scores all lines of both systems.
+TEST(Significance, NumberOfSamplesByDefault) {
+  double calls = 0;
+  const Scorer scorer = counting_scorer(calls);
+  const auto calls_of = [&](const auto& resample) {
+    calls = 0;
+    resample();
+    return calls;
+  };
+  EXPECT_EQ(calls_of([&] { bootstrap(1, scorer); }), 1000);
+  EXPECT_EQ(calls_of([&] { paired_bootstrap(1, scorer); }), 2 * 1000 + 2);
+  EXPECT_EQ(calls_of([&] { approximate_randomization(1, scorer); }), 2 * 10000 + 2);
+  EXPECT_EQ(calls_of([&] { approximate_randomization(1, scorer, {.samples = 1}); }), 2 * 1 + 2);
+}
+
+// With one line, each sample has the difference of the systems, and none exceeds it.
+TEST(Significance, EqualDifferencesDoNotExceedTheReal) {
+  const Scorer scorer = scorer_of_mean({1, 3});
+  const Comparison exchanged = approximate_randomization(1, scorer, {.samples = 9});
+  EXPECT_EQ(exchanged.first, 1);
+  EXPECT_EQ(exchanged.second, 3);
+  EXPECT_DOUBLE_EQ(exchanged.p, 0.1);
+}
+
 // A sample of equal values has no correlation. It must neither be sorted with the other scores nor count as a
 // sample with a small difference.
 TEST(Significance, SamplesWithoutAScoreAreLeftOut) {
@@ -145,8 +190,12 @@ TEST(Significance, PIsUndefinedIfNoSampleHasAScore) {
 
 TEST(Significance, NeedsLines) {
   const Scorer scorer = scorer_of_mean({});
-  EXPECT_REGARD_ERROR(bootstrap(0, scorer), ErrorKind::usage, "one line");
-  EXPECT_REGARD_ERROR(paired_bootstrap(1, scorer, {.samples = -1}), ErrorKind::usage, "negative");
+  testing::expect_error_text(ErrorKind::usage, "resampling: expected at least one line, found none",
+                             [&] { bootstrap(0, scorer); });
+  testing::expect_error_text(
+      ErrorKind::usage,
+      "the number of samples is negative (expected 0 (the default number) or more, found -1)",
+      [&] { paired_bootstrap(1, scorer, {.samples = -1}); });
 }
 
 }  // namespace
