@@ -7,8 +7,10 @@
 #include "regard/error.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
+#include "text/encode_words.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_files.h"
+#include "text/tokenizer_pair.h"
 
 namespace regard::text {
 namespace {
@@ -131,6 +133,43 @@ TEST_F(TokenizerFiles, AFolderWithoutATokenizer) {
   EXPECT_FALSE(has_tokenizer(first.path()));
   write_file_atomically(first / "vocab.bpe", "a b\n");
   EXPECT_EQ(Tokenizer::load(first.path())->encode_ids("abb"), (Ids{2, 1}));
+}
+
+// Return a tokenizer.json of words; the word number i has the id i, and the special token <x> the next.
+std::string words_json(const std::vector<std::string>& words) {
+  Json vocabulary = Json::object();
+  for (const std::string& word : words) vocabulary[word] = vocabulary.size();
+  const Json unknown = Json::array({words.at(0), 0});
+  return Json{{"added_tokens", {{{"id", words.size()}, {"content", "<x>"}, {"special", true}}}},
+              {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+              {"post_processor", {{"type", "BertProcessing"}, {"cls", unknown}, {"sep", unknown}}},
+              {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", words.at(1)}}}}
+      .dump();
+}
+
+// A second file has the vocabulary of the other language. A run folder has the target's in tokenizer.json.
+TEST_F(TokenizerFiles, PairsOfVocabularies) {
+  const auto ids = [&] {
+    const TokenizerPair pair = load_tokenizer_pair(home_.path());
+    return Ids{*pair.source->id_of("a"), *pair.target->id_of("a"), pair.source == pair.target ? 1 : 0};
+  };
+  write("tokenizer.json", words_json({"<s>", "?", "a"}));
+  EXPECT_EQ(ids(), (Ids{2, 2, 1}));
+  write("target_tokenizer.json", words_json({"<s>", "?", "b", "a"}));
+  EXPECT_EQ(ids(), (Ids{2, 3, 0}));
+  write("source_tokenizer.json", words_json({"<s>", "?", "b", "c", "a"}));
+  EXPECT_EQ(ids(), (Ids{4, 2, 0}));
+}
+
+TEST_F(TokenizerFiles, WordsAreEncodedOneByOne) {
+  write("tokenizer.json", words_json({"<s>", "?", "a", "b"}));
+  const std::vector<std::string> words{"a b", "", "<x>", " b", "a"};
+  const Encoding encoding = encode_words(*load(), std::span(words).first(4));
+  EXPECT_EQ(encoding.ids, (Ids{2, 3, 1, 3})) << "a special token is text";
+  EXPECT_EQ(encoding.words, (Ids{0, 0, 2, 3}));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places;
+  for (const Offsets& one : encoding.offsets) places.emplace_back(one.begin, one.end);
+  EXPECT_EQ(places, (decltype(places){{0, 1}, {2, 3}, {0, 3}, {1, 2}}));
 }
 
 }  // namespace
