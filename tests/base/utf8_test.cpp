@@ -48,6 +48,7 @@ TEST(Utf8, Nfc) {
 TEST(Utf8, LowerCase) {
   EXPECT_EQ(lower(U"ÀÉ SS ß Я"), U"àé ss ß я");
   EXPECT_EQ(lower(U"ΟΔΟΣ ΣΑΣ Σ"), U"οδος σας σ");
+  EXPECT_EQ(lower(U"ΑΣΑ ΑΣ.Α ΑΣ."), U"ασα ασ.α ας.") << "the period is case-ignorable";
   EXPECT_EQ(lower(U"İ"), U"i\u0307");
 }
 

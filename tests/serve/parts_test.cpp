@@ -20,6 +20,7 @@
 #include "serve/json_schema.h"
 #include "serve/outgoing_bytes.h"
 #include "serve/translation.h"
+#include "support/test_server.h"
 
 namespace regard::serve {
 namespace {
@@ -66,6 +67,19 @@ TEST(HandlerThreads, FinishTheRunningTasksAtTheEnd) {
   for (int i = 0; i < 100; ++i)
     EXPECT_TRUE(serve::HandlerThreads({.threads = 1, .each = 1, .queue = 1}).submit("a", [&] { ++ran; }));
   EXPECT_EQ(ran, 100);
+}
+
+TEST(HandlerThreads, DropTheWaitingTasksAtTheEnd) {
+  std::atomic<bool> ran = false;
+  {
+    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
+    ASSERT_TRUE(threads.submit("a", [&] {
+      testing::becomes([&] { return threads.waiting() == 1; }, 2);
+      testing::becomes([&] { return threads.waiting() == 0; }, 2);
+    }));
+    ASSERT_TRUE(threads.submit("a", [&] { ran = true; }));
+  }
+  EXPECT_FALSE(ran);
 }
 
 TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
