@@ -111,10 +111,13 @@ void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std
     const std::vector<Parameter*> list = pointers(parameters);
     GradientSum sum(list, leaves, here, {}, bucket);
     const std::int64_t each = leaves / here.size();
-    for (int round = 0; round < 2; ++round) {  // the second round starts from zero
+    // Each round starts from zero. After two rounds with Last::during, a third one adds every leaf with one
+    // call.
+    for (int round = 0; round < (last == Last::during ? 3 : 2); ++round) {
+      const bool in_parts = last == Last::during && round < 2;
       const std::int64_t end = (here.rank() + 1) * each;
       for (std::int64_t leaf = here.rank() * each; leaf < end; ++leaf) {
-        if (leaf + 1 == end && last == Last::during) {
+        if (leaf + 1 == end && in_parts) {
           add_during(sum, pool, list, leaf);
           break;
         }

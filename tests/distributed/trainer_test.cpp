@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "distributed/thread_transport.h"
 #include "kernels/bf16.h"
@@ -215,6 +216,19 @@ TEST(TrainerOnRanks, ASilentRankEndsTheStep) {
   });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+}
+
+TEST(RankShare, TheHashOfTheWeightsDependsOnEachWeight) {
+  const auto model = testing_task::tiny_model();
+  const std::uint64_t hash = weights_hash(model->parameters());
+  EXPECT_EQ(hash, weights_hash(testing_task::tiny_model()->parameters()));
+  for (Parameter* parameter : {model->parameters().front(), model->parameters().back()}) {
+    float& last = parameter->value().f32()[parameter->value().elements() - 1];
+    const float before = std::exchange(last, last + 1.0f);
+    EXPECT_NE(weights_hash(model->parameters()), hash) << parameter->name;
+    last = before;
+  }
+  EXPECT_EQ(weights_hash(model->parameters()), hash);
 }
 
 TEST(RankShare, DifferencesBetweenRanksAreNamed) {

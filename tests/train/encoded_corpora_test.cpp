@@ -73,6 +73,28 @@ TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cache), {}), 2) << "one for each key";
 }
 
+// The larger of two vocabularies limits the ids of a cache.
+TEST_F(EncodedCorporaTest, TwoVocabulariesOfDifferentSizesAreCached) {
+  write_file(folder_.path(), "valid.en", "a\n");
+  write_file(folder_.path(), "valid.de", "z\n");
+  RunConfig config = translation();
+  config.tokenizer.joint = false;
+  config.output.folder = (folder_ / "run").string();
+  for (const bool larger_source : {true, false}) {
+    write_file(folder_.path(), larger_source ? "train.en" : "train.de", "abcdefghijklm\nmaz\n");
+    write_file(folder_.path(), larger_source ? "train.de" : "train.en", "az\nza\n");
+    config.data.cache = "never";
+    const PairData plain = load(config);
+    ASSERT_EQ(tokenizers_.source->vocabulary_size() > tokenizers_.target->vocabulary_size(), larger_source);
+    config.data.cache = "always";
+    for (const char* note : {"written to", "read from"}) {
+      const PairData data = load_pairs(config, tokenizers_, pool_);
+      EXPECT_EQ(data.fingerprint, plain.fingerprint);
+      EXPECT_NE(data.notes.back().find(note), std::string::npos) << data.notes.back();
+    }
+  }
+}
+
 TEST_F(EncodedCorporaTest, AFileThatChangesIsNotCached) {
   write_numbered_pairs(500);
   RunConfig config = translation();

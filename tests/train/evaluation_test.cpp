@@ -92,6 +92,33 @@ TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreLongSources) {
   EXPECT_LT(static_cast<double>(touched[1]), 1.5 * static_cast<double>(touched[0]));
 }
 
+// The same is true for examples of any kind, with and without a source.
+TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreExamples) {
+  const auto translator = tiny_model(0.0);
+  const auto decoder = testing::tiny_model("gpt");
+  const std::vector<std::int32_t> window = testing::random_tokens({17}, decoder->vocabulary(), 1)[0];
+  const std::vector<std::int32_t> source(400, 4), target{5, 3};
+  const auto touched = [&](Network& model, std::size_t examples, auto&& append) {
+    arena_.discard();
+    const LossSum loss = example_loss(model, resources(), examples, append);
+    EXPECT_EQ(loss.tokens, static_cast<std::int64_t>(examples * (&model == decoder.get() ? 16 : 2)));
+    return static_cast<double>(arena_.touched());
+  };
+  const auto add_pair = [&](Batch& batch, std::size_t i) { batch.add_pair(source, target, kStart, i); };
+  EXPECT_LT(touched(*translator, 80, add_pair), 1.5 * touched(*translator, 10, add_pair));
+  const auto add_window = [&](Batch& batch, std::size_t i) { batch.add_window(window, i); };
+  EXPECT_LT(touched(*decoder, 2000, add_window), 1.5 * touched(*decoder, 250, add_window));
+}
+
+TEST_F(ValidationLoss, AStopRequestEndsItAfterTheBatch) {
+  const auto model = tiny_model(0.0);
+  const data::PairStore pairs = tiny_pairs(1000);  // several batches
+  int calls = 0;
+  const PassResources stopped{pool_, arena_, [&calls] { return ++calls == 2; }};
+  EXPECT_THROW(pair_loss(*model, stopped, pairs, kStart), Stopped);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_F(ValidationLoss, IsTheSumOverTheWindowsOfAStream) {
   const auto model = testing::tiny_model("llama");
   const auto stream = testing::random_tokens({52}, model->vocabulary(), 3)[0];

@@ -117,6 +117,23 @@ TEST_F(MeasuredPictures, TextsHaveTheMetricsOfTheRunFile) {
               found);
 }
 
+TEST_F(MeasuredPictures, SamplesOfTextsNameTheImages) {
+  const std::string data = "train = [\"rows.tsv\"]\nvalid = [\"rows.tsv\"]\ncolumns = [1, 2]\nmax_length = 6",
+                    model = std::string(kTinyPictures) +
+                            "family = \"clip\"\nlayers = 1\n[training]\nmax_steps = 1\nbatch_size = 2\n";
+  for (const int count : {0, 1, 2}) {
+    open("contrastive", data, model, {"validation.samples=" + std::to_string(count)});
+    const ValidationReport report = validate(*context_);
+    ASSERT_EQ(std::ssize(report.samples), count);
+    for (std::size_t i = 0; i < report.samples.size(); ++i) {
+      EXPECT_EQ(report.samples[i].source, i == 0 ? "red" : "blue");
+      EXPECT_EQ(report.samples[i].reference, i == 0 ? "a.pgm" : "b.pgm");
+      EXPECT_TRUE(report.samples[i].output == "a.pgm" || report.samples[i].output == "b.pgm");
+    }
+  }
+  EXPECT_TRUE(context_->task->generation_config().is_null());
+}
+
 TEST_F(MeasuredPictures, CaptionsHaveTheMetricsOfTheRunFile) {
   const char* model = "family = \"vision-encoder-decoder\"\nencoder_layers = 1\ndecoder_layers = 1";
   for (const char* samples : {"validation.samples=0", "validation.samples=1"})

@@ -177,7 +177,9 @@ TEST_F(Resume, OnlyTheCheckpointsOfTheAverageAreKept) {
 }
 
 TEST_F(Resume, AnAverageLeavesOutCheckpointsThatNoLongerExist) {
-  ASSERT_EQ(train({"--set", "training.average_last=2"}).exit_code, 0);
+  const ProgramResult complete = train({"--set", "training.average_last=2"});
+  ASSERT_EQ(complete.exit_code, 0) << complete.err;
+  EXPECT_EQ(complete.err.find("no longer exist"), std::string::npos) << complete.err;
   ASSERT_EQ(state("run")["validated"], (std::vector<std::int64_t>{30, 40}));
   ASSERT_NE(linked("run", "best"), 30);
   fs::remove_all(folder / "run/checkpoints/30");

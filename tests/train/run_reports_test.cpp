@@ -139,6 +139,21 @@ TEST_F(RunReports, ARunThatHasEndedDoesNothingMore) {
   EXPECT_EQ(result.best, recorder_.validations[best].loss);
 }
 
+TEST_F(RunReports, AResumedRunNamesItsStepAndWhatHasChanged) {
+  run({"training.max_steps=2"});
+  recorder_ = {};
+  const RunConfig settings = config({"training.max_steps=3"});
+  EXPECT_EQ(run_training(settings, pool_, recorder_, true).steps, 3);
+  std::vector<std::string> beginnings;
+  for (const std::string& note : recorder_.notes) {
+    EXPECT_NE(note, "");
+    if (note.starts_with("resumed ") || note.starts_with("changed: "))
+      beginnings.push_back(note.substr(0, note.find(" (")));
+  }
+  EXPECT_EQ(beginnings, (std::vector<std::string>{"resumed at step 2", "changed: training.max_steps 2 → 3"}));
+  EXPECT_EQ(recorder_.notes.back(), "the run ends at step 3: max_steps");
+}
+
 TEST_F(RunReports, WithoutAValidationThereIsNoBest) {
   struct Stopping : Recorder {
     bool stop() override { return true; }
