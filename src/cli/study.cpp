@@ -214,6 +214,7 @@ void add_study(CLI::App& app, Globals& globals) {
       ->check(not_empty());
   add_quantize(*verb, globals);
   add_globals(*verb, globals, {.seed = true});
+  for (const char* name : {"--csv", "--svg", "--json"}) verb->get_option("--rows")->excludes(name);
   verb->callback([request, options, &globals, &command = *verb] {
     require_options_of_view(command, request->view);
     study(*request, *options, globals);

@@ -141,6 +141,8 @@ void encode(Globals& globals, const TokenizerOptions& options) {
   if (options.nbest > 0 && options.format == "jsonl")
     throw usage_error("--nbest cannot be combined with --input-format jsonl")
         .remedy("Remove one of the two options");
+  if (options.view == "pieces" && globals.json)
+    throw usage_error("--view pieces cannot be combined with --json").remedy("Remove one of the two options");
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   const text::EncodeOptions how{!options.no_special, !options.plain_text};
   const bool colour = colour_allowed(kStandardOutput);

@@ -154,7 +154,8 @@ void add_train(CLI::App& app, Globals& globals) {
   verb->add_flag("--resume", options->resume,
                  "Resume from the latest checkpoint; start a new run if there is none");
   verb->add_flag("--dry-run", options->dry,
-                 "Check the configuration and data, compute one step, and write nothing");
+                 "Check the configuration and data, compute one step, and write nothing")
+      ->excludes("--resume");
   verb->add_option(
           "--new", options->new_task,
           "Print a commented run file for this task, such as translation or classification, and exit")
