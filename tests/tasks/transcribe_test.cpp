@@ -177,6 +177,24 @@ TEST_F(WhisperCase, EachAttemptHasItsOwnSeed) {
   }
 }
 
+// A text that was sampled at a temperature of 0.5 or more is not the start of the next window's prompt.
+TEST_F(WhisperCase, OnlyTextOfALowTemperatureIsContinued) {
+  tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
+  options.whisper.timestamps = true;
+  const auto scores = [&](double temperature, bool uses_previous) {
+    options.whisper.temperatures = {temperature};
+    options.whisper.uses_previous = uses_previous;
+    std::vector<double> all;
+    for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
+      all.push_back(segment.log_probability);
+    return all;
+  };
+  const std::vector<double> sampled = scores(0.5, false);
+  ASSERT_FALSE(sampled.empty());
+  EXPECT_EQ(scores(0.5, true), sampled);
+  EXPECT_NE(scores(0.49, true), scores(0.49, false));
+}
+
 TEST_F(WhisperCase, SampledTextHasTheSameBitsForAnyNumberOfThreads) {
   tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
   options.whisper.temperatures = {0.8};
