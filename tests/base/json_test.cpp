@@ -91,6 +91,10 @@ TEST(Json, RequireNamesKeyFoundAndExpected) {
   EXPECT_REGARD_ERROR(require<std::int32_t>(value, "big", "c.json"), ErrorKind::bad_file, "out of range");
   EXPECT_REGARD_ERROR(require<std::uint32_t>(value, "minus", "c.json"), ErrorKind::bad_file, "non-negative");
   EXPECT_REGARD_ERROR(require<std::int64_t>(value, "huge", "c.json"), ErrorKind::bad_file, "2^63");
+  EXPECT_REGARD_ERROR(require<std::int64_t>(parse(R"({"n": 9223372036854775808})"), "n", "c.json"),
+                      ErrorKind::bad_file, "2^63");
+  EXPECT_EQ(require<std::int64_t>(parse(R"({"n": 9223372036854775807})"), "n", "c.json"), INT64_MAX);
+  EXPECT_EQ(require<std::int64_t>(parse(R"({"n": -9223372036854775808})"), "n", "c.json"), INT64_MIN);
   EXPECT_REGARD_ERROR(require<std::uint64_t>(value, "beyond", "c.json"), ErrorKind::bad_file, "beyond");
   EXPECT_REGARD_ERROR(require<double>(value, "s", "c.json"), ErrorKind::bad_file, "the string \"x\"");
   EXPECT_REGARD_ERROR(require<bool>(value, "s", "c.json"), ErrorKind::bad_file, "true or false");

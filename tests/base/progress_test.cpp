@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/utf8.h"
 #include "support/namespaces.h"
@@ -90,6 +93,39 @@ TEST(Progress, ASizeThatTheTerminalDoesNotKnowHasItsDefault) {
   EXPECT_EQ(terminal_size(ends[0]).rows, 24);
   EXPECT_FALSE(colour_allowed(ends[0])) << "a pipe is no terminal";
   ::close(ends[0]), ::close(ends[1]);
+}
+
+// Sets or removes (null) a variable of the environment and restores it at the end of the scope.
+class ChangedVariable {
+ public:
+  ChangedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~ChangedVariable() { set(before_ ? before_->c_str() : nullptr); }
+  ChangedVariable(const ChangedVariable&) = delete;
+  ChangedVariable& operator=(const ChangedVariable&) = delete;
+
+ private:
+  void set(const char* value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(Progress, ColourNeedsATerminalThatShowsIt) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0) GTEST_SKIP() << "the system has no pseudo-terminals";
+  if (::isatty(terminal) == 0) GTEST_SKIP() << "this end of a pseudo-terminal is not a terminal";
+  const auto allowed = [&](const char* kind, const char* no_colour) {
+    const ChangedVariable term("TERM", kind), none("NO_COLOR", no_colour);
+    return colour_allowed(terminal);
+  };
+  EXPECT_TRUE(allowed("xterm", nullptr));
+  EXPECT_TRUE(allowed(nullptr, nullptr));
+  EXPECT_TRUE(allowed("", "")) << "an empty value is no value";
+  EXPECT_FALSE(allowed("xterm", "0"));
+  EXPECT_FALSE(allowed("dumb", nullptr));
+  ::close(terminal);
 }
 
 }  // namespace

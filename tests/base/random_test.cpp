@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "support/namespaces.h"
 
 namespace regard::testing {
@@ -28,6 +31,41 @@ TEST(RandomStream, HasTheMomentsItClaims) {
   EXPECT_NEAR(sum / kDraws, 0.0, 0.02);
   EXPECT_NEAR(squares / kDraws, 1.0, 0.02);
   for (int i = 0; i < 1000; ++i) EXPECT_LT(stream.next_below(7), 7u);
+}
+
+// The words of a stream are those of the blocks 0, 1, 2, … of its key.
+TEST(RandomStream, DrawsTheWordsOfConsecutiveBlocks) {
+  const RandomKey key{7, 3, place_of("test")};
+  const auto [key0, key1] = fold(key);
+  RandomStream uniforms(key), integers(key), normals(key);
+  for (std::uint32_t block = 0; block < 100; ++block) {
+    const Counter words = philox({block, 0, 0, 0}, key0, key1);
+    for (const std::uint32_t word : words) EXPECT_EQ(uniforms.next_uniform(), uniform(word)) << block;
+    for (const std::size_t at : {std::size_t{0}, std::size_t{2}}) {
+      const double first = words[at], second = words[at + 1];
+      const std::uint64_t both = std::uint64_t{words[at]} << 32 | words[at + 1];
+      EXPECT_EQ(integers.next_below(1000), both % 1000) << block;
+      // Box and Muller: the square of the radius has an exponential distribution, and the angle is uniform.
+      const double radius = std::sqrt(-2.0 * std::log((first + 1.0) / 0x1.0p32));
+      EXPECT_NEAR(normals.next_normal(), radius * std::cos(second / 0x1.0p31 * std::numbers::pi), 1e-9)
+          << block;
+    }
+  }
+}
+
+// Of the 64-bit draws, those from 3 · 2^62 are rejected for this bound.
+TEST(RandomStream, RejectsDrawsThatWouldMakeSmallValuesMoreLikely) {
+  constexpr std::uint64_t kBound = std::uint64_t{3} << 62;
+  const RandomKey key{8, 0, place_of("test")};
+  RandomStream accepted(key), all(key);
+  std::size_t rejected = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::uint64_t draw = accepted.next_below(kBound);
+    std::uint64_t raw = all.next_below(UINT64_MAX);
+    for (; raw >= kBound; raw = all.next_below(UINT64_MAX)) ++rejected;
+    EXPECT_EQ(draw, raw);
+  }
+  EXPECT_GT(rejected, 10u);
 }
 
 }  // namespace

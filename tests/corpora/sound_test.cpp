@@ -129,6 +129,19 @@ TEST_F(Sound, ATextIsNotASound) {
   EXPECT_TRUE(data::looks_like_sound(folder_ / "wav"));
 }
 
+TEST_F(Sound, IsRecognisedByItsFirstBytes) {
+  const auto looks_like_sound = [&](std::string_view first) {
+    write_file_atomically(folder_ / "first", first);
+    return data::looks_like_sound(folder_ / "first");
+  };
+  for (const char* first : {"fLaC", "OggS", "ID3", "FORM", "RF64", "caff", ".snd", "RIFF1234WAVE", "\xFF\xFB",
+                            "\xFF\xF3", "\xFF\xE3", "\xFF\xFD"})
+    EXPECT_TRUE(looks_like_sound(first)) << first;
+  for (const char* first :
+       {"", "\xFF", "\xFE\xFB", "\xFF\xF8", "\xFF\xE1", "\xFF\xDB", "fLa", "RIFF1234AVI ", "RIFF1234WAV"})
+    EXPECT_FALSE(looks_like_sound(first)) << first;
+}
+
 // Resampling keeps the frequency and amplitude of a tone and changes the number of samples in proportion.
 TEST_F(Sound, ResampledTone) {
   std::string samples;

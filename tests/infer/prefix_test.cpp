@@ -83,6 +83,16 @@ TEST(KeptPrefix, GivesItsPagesToRequestsThatNeedThem) {
   EXPECT_TRUE(room.record.failures.empty());
 }
 
+TEST(KeptPrefix, StaysIfTheFreePagesAreEnough) {
+  for (const std::int64_t pages : {4, 3}) {
+    Kept room("llama", 2, pages);
+    room.steps_of(room.request(testing::random_tokens({40}, 29, 1)[0]));
+    EXPECT_EQ(room.sessions.cache().free_pages(), pages - 2);
+    room.steps_of(room.request(testing::random_tokens({40}, 29, 2)[0]));
+    EXPECT_EQ(room.sessions.cache().free_pages(), pages == 4 ? 0 : 1) << "3 pages are too few for both";
+  }
+}
+
 TEST(KeptPrefix, ManySessionsKeepTheirBits) {
   for (const std::string name : {"gpt", "llama", "windowed", "translator"}) {
     const auto model = session_model(name);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "infer/session_case.h"
@@ -187,6 +188,46 @@ TEST(Scheduler, ARequestWaitsUntilAllItsPagesAreFree) {
   three_rows.submit(4, 4, 2), three_rows.submit(4, 4, 1);
   three_rows.steps(1);
   EXPECT_EQ(three_rows.scheduler.running(), 2);
+}
+
+// A sampled request of two sequences needs 2 pages for each. During prefill, only the first sequence has a
+// page.
+TEST(Scheduler, PagesOfAllSequencesAreReservedDuringPrefill) {
+  for (const std::int64_t pages : {5, 6}) {
+    Bench bench("gpt", {.rows = 8, .tokens_at_once = 10, .cache_pages = pages});
+    bench.options.sample = true, bench.options.n_best = 2;
+    bench.submit(25, 20);
+    bench.steps(1);
+    EXPECT_EQ(bench.scheduler.prefilling(), 1);
+    EXPECT_EQ(bench.scheduler.cache().free_pages(), pages - 1);
+    bench.options = Bench::defaults();
+    bench.submit(20, 14);  // needs 2 pages; the first request may still allocate 3
+    bench.steps(1);
+    EXPECT_EQ(bench.scheduler.running(), pages - 4);
+    bench.run();
+    EXPECT_EQ(bench.record.results.size(), 2u);
+  }
+}
+
+TEST(Scheduler, NoPagesAreReservedForAnEndedSequence) {
+  const auto sampled = [](Bench& bench, const std::vector<std::int32_t>& end_tokens) {
+    bench.options.sample = true, bench.options.n_best = 2, bench.options.end_tokens = end_tokens;
+    bench.submit(20, 14);
+    bench.options = Bench::defaults();
+  };
+  Bench plain("gpt");
+  sampled(plain, {});
+  plain.run();
+  const std::vector<Hypothesis>& both = plain.record.results.at(1);
+  const std::int32_t last = both.at(1).tokens.at(0);
+  ASSERT_EQ(std::count(both[0].tokens.begin(), both[0].tokens.begin() + 3, last), 0);
+  Bench bench("gpt", {.rows = 8, .cache_pages = 6});
+  sampled(bench, {last});
+  bench.steps(2);
+  EXPECT_EQ(bench.scheduler.cache().free_pages(), 5) << "the page of the first sequence";
+  bench.submit(100, 10);  // needs 4 pages; the first request may still allocate 1
+  bench.steps(1);
+  EXPECT_EQ(bench.scheduler.running(), 2);
 }
 
 // The first translation needs 2 pages for its source and 3 for its text; the second needs one page for each.

@@ -56,6 +56,43 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
+// An end token is never a bad word. The words after it in the list are still forbidden.
+TEST(TokenRules, EndTokensAreNotBadWords) {
+  TokenRules rules;
+  rules.bad_words = {{2}, {5}, {4, 2}, {4, 6}};
+  const std::vector<std::int32_t> prompt{1, 4}, end{2};
+  std::vector<std::int32_t> history;
+  const auto forbidden = [&](std::span<const std::int32_t> written) {
+    std::vector<float> scores(8, 0.0f);
+    apply(rules, {.source = {}, .prompt = prompt, .generated = written, .end_tokens = end, .max_new = 20},
+          scores, history);
+    std::vector<std::int32_t> ids;
+    for (std::int32_t id = 0; id < 8; ++id)
+      if (std::isinf(scores[static_cast<std::size_t>(id)])) ids.push_back(id);
+    return ids;
+  };
+  EXPECT_EQ(forbidden({}), (std::vector<std::int32_t>{2, 5, 6})) << "4 and then 2 are a sequence";
+  const std::vector<std::int32_t> written{7};
+  EXPECT_EQ(forbidden(written), std::vector<std::int32_t>{5});
+}
+
+TEST(TokenRules, EachPenaltyOfGeneratedTokensAppliesWithoutTheOther) {
+  const auto scores_after = [](double presence, double frequency) {
+    TokenRules rules;
+    rules.presence_penalty = presence, rules.frequency_penalty = frequency;
+    const std::vector<std::int32_t> prompt{0}, generated{1, 2, 1};
+    std::vector<float> scores(4, 1.0f);
+    std::vector<std::int32_t> history;
+    apply(rules, {.source = {}, .prompt = prompt, .generated = generated, .end_tokens = {}, .max_new = 20},
+          scores, history);
+    return scores;
+  };
+  EXPECT_EQ(scores_after(0.0, 0.0), (std::vector<float>{1.0f, 1.0f, 1.0f, 1.0f}));
+  EXPECT_EQ(scores_after(0.5, 0.0), (std::vector<float>{1.0f, 0.5f, 0.5f, 1.0f}));
+  EXPECT_EQ(scores_after(0.0, 0.25), (std::vector<float>{1.0f, 0.5f, 0.75f, 1.0f}));
+  EXPECT_EQ(scores_after(-0.5, 0.0), (std::vector<float>{1.0f, 1.5f, 1.5f, 1.0f}));
+}
+
 // After start + n new tokens, the score s of an end token is s + |s| · (factorⁿ − 1).
 TEST(TokenRules, ThePenaltyOfLengthGrowsAfterItsStart) {
   TokenRules rules;

@@ -210,7 +210,16 @@ TEST(Embed, TheTokenizersLimitCountsWhereTheModulesNameNone) {
   EXPECT_EQ(read().tokens(), 32);
   testing::write_file(root, "tokenizer_config.json",
                       R"({"model_max_length": 1000000000000000019884624838656})");
-  EXPECT_FALSE(EmbeddingFolder::open(root).modules.most_tokens > 0) << "transformers' name for no limit";
+  const auto limit = [&] { return EmbeddingFolder::open(root).modules.most_tokens; };
+  EXPECT_LE(limit(), 0) << "transformers' name for no limit";
+  testing::write_file(root, "tokenizer_config.json", R"({"model_max_length": 0})");
+  EXPECT_LE(limit(), 0);
+  testing::write_file(root, "tokenizer_config.json", R"({"model_max_length": 1})");
+  EXPECT_EQ(limit(), 1);
+  testing::write_file(root, "sentence_bert_config.json", R"({"max_seq_length": 20})");
+  EXPECT_EQ(limit(), 20) << "the modules' limit replaces the tokenizer's";
+  fs::remove(root / "sentence_bert_config.json"), fs::remove(root / "tokenizer_config.json");
+  EXPECT_LE(limit(), 0) << "no file has a limit";
 }
 
 TEST(Embed, FoldersThatSayWhatIsNotKnownAreRefused) {

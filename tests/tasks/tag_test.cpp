@@ -170,6 +170,26 @@ TEST(Tag, WindowsOverlapByAQuarterByDefault) {
     EXPECT_EQ(a.windows[0].places[12 + t].begin, a.windows[1].places[t].begin);
 }
 
+TEST(Tag, OfOverlappingTagsTheLongestThenTheMostProbableRemains) {
+  const auto tag = [](const char* label, std::size_t begin, std::size_t end, float score) {
+    return Tag{label, score, "", begin, end, 0};
+  };
+  const auto merged = [](std::vector<Tag> tags) {
+    std::string text;
+    for (const Tag& one : tasks::TagAggregator::merge(std::move(tags))) text += one.label;
+    return text;
+  };
+  EXPECT_EQ(merged({}), "");
+  EXPECT_EQ(merged({tag("c", 8, 9, 0.1f), tag("a", 0, 4, 0.1f), tag("b", 4, 8, 0.1f)}), "abc") << "adjacent";
+  EXPECT_EQ(merged({tag("a", 0, 4, 0.9f), tag("b", 2, 8, 0.1f), tag("c", 8, 9, 0.1f)}), "bc") << "longer";
+  EXPECT_EQ(merged({tag("a", 0, 4, 0.1f), tag("b", 2, 5, 0.9f), tag("c", 4, 9, 0.1f)}), "ac") << "shorter";
+  EXPECT_EQ(merged({tag("a", 0, 4, 0.1f), tag("b", 1, 5, 0.2f)}), "b") << "more probable";
+  EXPECT_EQ(merged({tag("a", 0, 4, 0.2f), tag("b", 1, 5, 0.1f)}), "a") << "less probable";
+  EXPECT_EQ(merged({tag("a", 0, 4, 0.2f), tag("b", 1, 5, 0.2f)}), "a") << "equal";
+  EXPECT_EQ(merged({tag("a", 0, 3, 0.1f), tag("b", 2, 6, 0.1f), tag("c", 5, 8, 0.9f)}), "b")
+      << "c overlaps b, which is longer";
+}
+
 TEST(Tag, WhatCannotBeTaggedIsRefused) {
   const infer::LoadedModel model = opened_tagger("hf-more/bert-ner"),
                            other = opened_tagger("hf-more/bert-nli");

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/json.h"
+#include "ops/parameter.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
@@ -136,6 +139,60 @@ TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   options.whisper.compression_ratio = 0.01;  // every text exceeds this ratio, so each window is decoded again
   for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
     EXPECT_EQ(segment.temperature, 0.7);
+}
+
+// Equal rows of the embedding give equal logits.
+TEST_F(WhisperCase, OfEquallyProbableLanguagesTheFirstIdIsFound) {
+  loaded_ =
+      infer::LoadedModel::open(path_, {.weight_mode = WeightMode::widened, .reads = InputKind::features});
+  const std::int32_t english = loaded_.target->id_of("<|en|>").value();
+  std::size_t changed = 0;
+  for (Parameter* parameter : loaded_.model->parameters()) {
+    if (parameter->value().rows() != loaded_.model->vocabulary()) continue;
+    ++changed;
+    parameter->set_trainable(true);  // copy the values of the file
+    for (const char* other : {"<|de|>", "<|fr|>"})
+      std::copy_n(parameter->value().row(english), parameter->value().columns(),
+                  parameter->value().row(loaded_.target->id_of(other).value()));
+    parameter->set_trainable(false);
+  }
+  ASSERT_GT(changed, 0u);
+  EXPECT_EQ(transcribe("short.wav", {}).language, "en") << "its id is the lowest, but its name is not";
+}
+
+// The attempt at index i of the temperatures uses the seed + i.
+TEST_F(WhisperCase, EachAttemptHasItsOwnSeed) {
+  tasks::TranscribeOptions twice = options_of(golden_["long"]["arguments"]), once = twice;
+  twice.whisper.temperatures = {0.8, 0.8};
+  twice.whisper.log_probability = 0.0;  // log-probabilities are below 0, so the second attempt is used
+  twice.whisper.seed = 4;
+  once.whisper.temperatures = {0.8};
+  once.whisper.seed = 5;
+  const Transcript second = transcribe("long.wav", twice), only = transcribe("long.wav", once);
+  ASSERT_FALSE(only.segments.empty());
+  ASSERT_EQ(second.segments.size(), only.segments.size());
+  for (std::size_t i = 0; i < only.segments.size(); ++i) {
+    EXPECT_EQ(second.segments[i].tokens, only.segments[i].tokens) << i;
+    EXPECT_EQ(second.segments[i].log_probability, only.segments[i].log_probability) << i;
+  }
+}
+
+// A text that was sampled at a temperature of 0.5 or more is not the start of the next window's prompt.
+TEST_F(WhisperCase, OnlyTextOfALowTemperatureIsContinued) {
+  tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
+  options.whisper.timestamps = true;
+  const auto scores = [&](double temperature, bool uses_previous) {
+    options.whisper.temperatures = {temperature};
+    options.whisper.uses_previous = uses_previous;
+    std::vector<double> all;
+    for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
+      all.push_back(segment.log_probability);
+    return all;
+  };
+  const std::vector<double> sampled = scores(0.5, false);
+  ASSERT_FALSE(sampled.empty());
+  EXPECT_EQ(scores(0.5, true), sampled);
+  EXPECT_NE(scores(0.49, true), scores(0.49, false));
 }
 
 TEST_F(WhisperCase, SampledTextHasTheSameBitsForAnyNumberOfThreads) {
