@@ -27,6 +27,21 @@ function about(head: Head): HTMLElement[] {
   ];
 }
 
+/**
+ * Return the columns whose weights the panel lists: the largest eight, the largest first, and the selected one. `rest` is
+ * the largest weight of the others; undefined if there are none.
+ */
+export function listedColumns(
+  weights: readonly number[],
+  column: number,
+): { shown: number[]; rest: number | undefined } {
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
+  const shown = order.slice(0, 8);
+  if (column >= 0 && !shown.includes(column)) shown.push(column);
+  const next = order.find((c) => !shown.includes(c));
+  return { shown, rest: next === undefined ? undefined : weights[next] };
+}
+
 /** Show the largest weights of the selected row. */
 function rowReadout(store: Store, head: Head): HTMLElement[] {
   const { row, column } = store.state;
@@ -41,26 +56,22 @@ function rowReadout(store: Store, head: Head): HTMLElement[] {
       ),
     ];
   const names = columnTokens(store.capture, head);
-  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
-  const shown = order.slice(0, 8);
-  if (column >= 0 && !shown.includes(column)) shown.push(column);
+  const { shown, rest } = listedColumns(weights, column);
   const side = rowSide(store.capture, head);
   const whole = side && wholeCharacter(side, row);
   return [
     h("h3", {}, h("bdi", {}, tokens[row]!), " attends to"),
     ...(whole ? [h("p", { class: "quiet" }, "A part of ", h("bdi", {}, whole), ".")] : []),
     h("ol", { class: "bars" }, ...shown.map((i) => bar(names[i]!, weights[i]!, i === column))),
-    ...(order.length > shown.length
-      ? [
+    ...(rest === undefined
+      ? []
+      : [
           h(
             "p",
             { class: "quiet" },
-            weights[order[shown.length]!]! > 0
-              ? `Each of the others has at most ${share(weights[order[shown.length]!]!)}.`
-              : "The others have 0 %.",
+            rest > 0 ? `Each of the others has at most ${share(rest)}.` : "The others have 0 %.",
           ),
-        ]
-      : []),
+        ]),
   ];
 }
 
