@@ -77,11 +77,16 @@ export function outputOf(head: Head): Matrix | undefined {
     : chain.output;
 }
 
-/** Return the heads of the layer of `head` in order, and the layer's output. */
-export function layerOutput(
-  capture: Capture,
-  head: Head,
-): { heads: HeadOutput[]; output: Matrix | undefined; bias: readonly number[] | undefined } {
+/** What the capture holds of the output of a layer. */
+export interface LayerOutput {
+  heads: HeadOutput[]; // the heads in the capture, in order
+  count: number; // number of heads of the layer; the capture may lack some
+  output: Matrix | undefined; // [queries][hidden]
+  bias: readonly number[] | undefined;
+}
+
+/** Return the heads of the layer of `head`, and the layer's output. */
+export function layerOutput(capture: Capture, head: Head): LayerOutput {
   const heads = capture.attention
     .filter(({ kind, layer }) => kind === head.kind && layer === head.layer)
     .map((each) => ({
@@ -89,8 +94,10 @@ export function layerOutput(
       output: outputOf(each),
       weight: each.parameters && rowsOf(each.parameters.output.weight),
     }));
+  const queries = capture.drawing?.points.find(({ name }) => name === `${layerName(head)}.query`);
   return {
     heads,
+    count: Math.max(heads.length, queries?.heads ?? 0),
     output: activation(capture, `${layerName(head)}.output`),
     bias: head.parameters?.output.bias,
   };
