@@ -76,7 +76,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   const { row, column, chosen } = store.state;
   context.strokeStyle = ink;
   context.lineWidth = 1.5;
-  if (row >= 0)
+  if (row >= 0 && row < rows.length)
     context.strokeRect(margin.left - left, margin.top + row * cell - top - 0.5, columns.length * cell, cell);
   for (const c of new Set([column, ...chosen]))
     if (c >= 0)

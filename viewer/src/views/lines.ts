@@ -62,6 +62,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         other.kind === head.kind &&
         headKey(other) !== headKey(head),
     );
+    const picked = store.state.row < rows.length ? store.state.row : -1; // −1: all rows are drawn
     const count = Math.max(rows.length, columns.length);
     const long = count > 64;
     const layers = [head, ...overlaid].filter((layer) => layer.weights);
@@ -93,7 +94,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       const weights = index === 0 ? drawnWeights(store)! : weightsOf(layer)!;
       const scale = scaleMaximum(store, weights);
       rows.forEach((_, r) => {
-        if (store.state.row >= 0 && store.state.row !== r) return;
+        if (picked >= 0 && picked !== r) return;
         for (const c of drawnColumns(weights[r]!.slice(0, most), least * scale, long)) {
           const weight = weights[r]![c]! / scale;
           const middle = (left + right) / 2;

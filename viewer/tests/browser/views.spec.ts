@@ -139,3 +139,12 @@ test("lines of a few words over many positions are the largest of each word", as
   await expect(browser.locator(".lines path")).toHaveCount(3 * 3);
   await expect(browser.locator(".lines svg text").filter({ hasText: "0.02 s, band 0" })).toHaveCount(1);
 });
+
+test("lines are drawn if the selected token is not among the drawn ones", async ({ page: browser }) => {
+  const source = Array.from({ length: 404 }, (_, i) => `t${i}`);
+  const long = sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 });
+  await show(browser, "last", long, "#view=lines&row=402");
+  await expect(browser.locator(".lines path").first()).toBeAttached();
+  await show(browser, "first", long, "#view=lines&row=2");
+  await expect(browser.locator(".lines path")).toHaveCount(3);
+});

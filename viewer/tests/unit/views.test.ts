@@ -1,5 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Store } from "../../src/store";
+import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
+import { sampleCapture } from "../sample";
+
+beforeEach(() => void vi.stubGlobal("history", { replaceState: () => undefined }));
+afterEach(() => void vi.unstubAllGlobals());
 
 describe("the weights that the panel lists", () => {
   const weights = [0.2, 0.15, 0.14, 0.13, 0.1, 0.09, 0.08, 0.05, 0.04, 0.015, 0.005];
@@ -8,5 +14,28 @@ describe("the weights that the panel lists", () => {
     expect(listedColumns(weights, 10)).toEqual({ shown: [0, 1, 2, 3, 4, 5, 6, 7, 10], rest: 0.04 });
     expect(listedColumns(weights, 8)).toEqual({ shown: [0, 1, 2, 3, 4, 5, 6, 7, 8], rest: 0.015 });
     expect(listedColumns([0.5, 0.5], 1)).toEqual({ shown: [0, 1], rest: undefined });
+  });
+});
+
+describe("the token of “Inside a layer”", () => {
+  const capture = sampleCapture({ source: ["a", "b", "c", "d", "e", "f"], target: ["x", "y"] });
+  test("is a query of the shown head", () => {
+    const store = new Store(capture);
+    store.restore("#head=cross.1.0&row=1");
+    expect(selectedToken(store, "decoder")).toBe(1);
+    expect(selectedToken(store, "encoder")).toBe(0);
+    selectToken(store, { side: "encoder", layer: 0 }, 5);
+    expect(store.state).toMatchObject({ head: "encoder.0.2", row: 5 });
+    expect(store.state.row).toBeLessThan(store.size()[0]);
+    selectToken(store, { side: "encoder", layer: 1 }, 4);
+    expect(store.state).toMatchObject({ head: "encoder.0.2", row: 4 });
+  });
+  test("is the selected row if the capture has no head of its side", () => {
+    const store = new Store({
+      ...capture,
+      attention: capture.attention.filter(({ kind }) => kind === "cross"),
+    });
+    selectToken(store, { side: "encoder", layer: 0 }, 5);
+    expect([selectedToken(store, "encoder"), store.state.head]).toEqual([5, "cross.1.2"]);
   });
 });
