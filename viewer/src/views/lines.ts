@@ -1,5 +1,5 @@
 // The line view: lines between queries and keys. Several heads have different colours.
-import { columnTokens, type Head, headKey, headName, rowTokens, weightsOf } from "../capture";
+import { columnTokens, type Head, headKey, headName, rowTokens } from "../capture";
 import { h, overlayColour, redraw, s } from "../dom";
 import { shortenedLabel } from "../labels";
 import type { Store } from "../store";
@@ -91,7 +91,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
     );
     svg.append(s("text", { x: right + 10, y: 16, class: "head" }, "attends to"));
     layers.forEach((layer, index) => {
-      const weights = index === 0 ? drawnWeights(store)! : weightsOf(layer)!;
+      const weights = drawnWeights(store, layer)!;
       const scale = scaleMaximum(store, weights);
       rows.forEach((_, r) => {
         if (picked >= 0 && picked !== r) return;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
 import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
+import { drawnWeights } from "../../src/weights";
 import { sampleCapture } from "../sample";
 
 beforeEach(() => void vi.stubGlobal("history", { replaceState: () => undefined }));
@@ -37,5 +38,20 @@ describe("the token of “Inside a layer”", () => {
     });
     selectToken(store, { side: "encoder", layer: 0 }, 5);
     expect([selectedToken(store, "encoder"), store.state.head]).toEqual([5, "cross.1.2"]);
+  });
+});
+
+describe("hidden special tokens", () => {
+  test("are hidden in every head that is drawn, and rows sum to one", () => {
+    const store = new Store(sampleCapture());
+    for (const head of store.capture.attention.filter(({ kind }) => kind === "cross")) {
+      store.update({ hideSpecial: false });
+      expect(drawnWeights(store, head)![0]![3]).toBeGreaterThan(0);
+      store.update({ hideSpecial: true }); // "</s>" is the last source token
+      for (const row of drawnWeights(store, head)!) {
+        expect(row[3]).toBe(0);
+        expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 9);
+      }
+    }
   });
 });
