@@ -13,11 +13,12 @@ import {
   normals,
   scores,
 } from "../math";
+import { modelWeights } from "../projections";
 import type { State, Store } from "../store";
 import { shownTokens } from "../tokens";
 import { statesOf } from "./meaning";
 
-interface Proof {
+export interface Proof {
   claim: string; // the wrong claim
   finding: string; // what this run's numbers show
   see?: { label: string; change: Partial<State>; head?: Head };
@@ -77,9 +78,9 @@ function columns(store: Store): Proof | undefined {
   };
 }
 
-function contributions(head: Head, capture: Capture): Proof | undefined {
+export function contributions(head: Head, capture: Capture): Proof {
   const vectors = vectorsOf(head)!;
-  const weights = chainOf(vectors, { scaling: true, mask: true, sameQueryKey: false }).weights;
+  const { weights } = modelWeights(head, vectors);
   const sizes = vectors.value.map(length);
   const best = (row: readonly number[]) => row.indexOf(Math.max(...row));
   const moved = weights.filter((row) => best(row) !== best(row.map((w, i) => w * sizes[i]!)));

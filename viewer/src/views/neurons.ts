@@ -2,7 +2,8 @@
 import { columnTokens, rowTokens } from "../capture";
 import { css, fixed, h, share } from "../dom";
 import { vectorsOf } from "../chain";
-import { dot, largestOf, softmaxSteps } from "../math";
+import { dot, largestOf } from "../math";
+import { modelWeights } from "../projections";
 import type { Store } from "../store";
 import { cannotShow } from "./steps";
 
@@ -46,7 +47,8 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
     const scores = vectors.key.map((key, c) =>
       vectors.causal && c > row + offset ? -Infinity : dot(query, key) * vectors.scale,
     );
-    const { weights } = softmaxSteps(scores);
+    const { weights: all, explained } = modelWeights(head, vectors);
+    const weights = all[row]!;
     const best = weights.indexOf(Math.max(...weights));
     const column = store.state.column >= 0 ? Math.min(store.state.column, columns.length - 1) : best;
     const sizes = { key: largestOf(vectors.key), product: largestOf(products), query: largestOf([query]) };
@@ -103,6 +105,15 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
           h("tbody", {}, ...columns.map((_, c) => line(c))),
         ),
       ),
+      ...(explained
+        ? []
+        : [
+            h(
+              "p",
+              { class: "note" },
+              "The weights are not the softmax of these sums: the model adds something to the scores that is not shown here, such as a position bias.",
+            ),
+          ]),
       h("h3", {}, h("bdi", {}, rows[row]!), " · ", h("bdi", {}, columns[column]!), ", largest products"),
       h(
         "div",

@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
 import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
+import { modelWeights } from "../../src/projections";
 import { drawnWeights } from "../../src/weights";
-import { sampleCapture } from "../sample";
+import { vectorsOf } from "../../src/chain";
+import { contributions } from "../../src/views/errors";
+import { packed, packed32, sampleCapture, sampleVectors } from "../sample";
 
 beforeEach(() => void vi.stubGlobal("history", { replaceState: () => undefined }));
 afterEach(() => void vi.unstubAllGlobals());
@@ -53,5 +56,23 @@ describe("hidden special tokens", () => {
         expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 9);
       }
     }
+  });
+});
+
+describe("a head that adds a position bias to its scores", () => {
+  const capture = sampleCapture({ kind: "encoder" });
+  sampleVectors(capture);
+  const head = capture.attention[0]!;
+  head.weights = packed(
+    capture.tokens.source!.text.map((_, r) => [0, 1, 2, 3].map((c) => (c === r ? 1 : 0))),
+  );
+  head.values!.value = packed32([0, 1, 2, 3].map((r) => [r + 1, 0]));
+  test("has the weights of the capture", () => {
+    const { weights, explained } = modelWeights(head, vectorsOf(head)!);
+    expect(explained).toBe(false);
+    expect(weights.map((row) => row.indexOf(Math.max(...row)))).toEqual([0, 1, 2, 3]);
+  });
+  test("has contributions that follow from them", () => {
+    expect(contributions(head, capture).finding).toContain("in 0 of 4 rows the largest contribution");
   });
 });
