@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
 import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
+import { stepsOf } from "../../src/views/step_list";
 import { modelWeights } from "../../src/projections";
 import { drawnWeights } from "../../src/weights";
 import { vectorsOf } from "../../src/chain";
@@ -74,5 +75,21 @@ describe("a head that adds a position bias to its scores", () => {
   });
   test("has contributions that follow from them", () => {
     expect(contributions(head, capture).finding).toContain("in 0 of 4 rows the largest contribution");
+  });
+});
+
+describe("the step “Weighted sum”", () => {
+  test("names the token that adds the longest vector, not the one with the largest weight", () => {
+    const capture = sampleCapture({ kind: "encoder" });
+    sampleVectors(capture);
+    const head = capture.attention[0]!;
+    const ones = [1, 1, 1, 1].map(() => [1]);
+    // Equal scores except that of “fox”; its value is a thousandth of the others, of which “quick” has the longest.
+    head.values = { ...head.values!, query: packed32(ones), key: packed32([[0], [0], [1], [0]]), scale: 1 };
+    head.values.value = packed32([[1], [2], [0.001], [1]]);
+    const step = stepsOf(new Store(capture), head, vectorsOf(head)!).find(
+      ({ title }) => title === "Weighted sum",
+    );
+    expect(step!.sentence).toContain("“quick”");
   });
 });
