@@ -1,6 +1,6 @@
 // The view "Inside a layer": layer norm and feed-forward with the captured numbers of one token.
 import { activation, type Capture, type Head, type Matrix, mostTelling } from "../capture";
-import { fixed, h } from "../dom";
+import { fixed, h, redraw } from "../dom";
 import { layerNorm, largestDifference, largestOf, length } from "../math";
 import { normBetween, rmsNorm } from "../norms";
 import { shownTokens } from "../tokens";
@@ -207,7 +207,8 @@ export function layersView(store: Store): { node: HTMLElement; draw: () => void 
       select.addEventListener("change", () => change(select.value));
       return h("label", {}, `${label} `, select);
     };
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         { class: "controls" },

@@ -1,6 +1,6 @@
 // The view "Neurons": query and keys of one head, feature by feature, with their products.
 import { columnTokens, rowTokens } from "../capture";
-import { css, fixed, h, share } from "../dom";
+import { css, fixed, h, redraw, share } from "../dom";
 import { vectorsOf } from "../chain";
 import { dot, largestOf } from "../math";
 import { modelWeights } from "../projections";
@@ -60,7 +60,11 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
     chooser.addEventListener("change", () => store.update({ row: Number(chooser.value) }));
     const line = (c: number) => {
       const name = columns[c]!;
-      const pick = h("button", { type: "button", class: "plain" }, h("bdi", {}, name));
+      const pick = h(
+        "button",
+        { type: "button", class: "plain", "data-key": `key ${c}` },
+        h("bdi", {}, name),
+      );
       pick.addEventListener("click", () => store.update({ row, column: c }));
       return h(
         "tr",
@@ -77,7 +81,8 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
       .sort((a, b) => Math.abs(products[column]![b]!) - Math.abs(products[column]![a]!));
     const terms = order.slice(0, 12);
     const rest = order.slice(12).reduce((sum, i) => sum + products[column]![i]!, 0);
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         {},

@@ -148,3 +148,27 @@ test("lines are drawn if the selected token is not among the drawn ones", async 
   await show(browser, "first", long, "#view=lines&row=2");
   await expect(browser.locator(".lines path")).toHaveCount(3);
 });
+
+test("a control keeps the focus after it changes the view", async ({ page: browser }) => {
+  const capture = sampleCapture({ kind: "encoder", source: ["the", "fox", "and", "the", "dog"] });
+  sampleVectors(capture);
+  await show(browser, "focus", capture, "#view=layers&head=encoder.0.0");
+  for (const [view, label] of [
+    ["Inside a layer", "Token"],
+    ["Neurons", "Query token"],
+  ] as const) {
+    await browser.getByRole("tab", { name: view }).click();
+    await browser.getByLabel(label, { exact: true }).focus();
+    await browser.getByLabel(label, { exact: true }).selectOption("2");
+    await expect(browser).toHaveURL(/row=2/);
+    await expect(browser.getByLabel(label, { exact: true })).toBeFocused();
+    await expect(browser.getByLabel(label, { exact: true })).toHaveValue("2");
+    await browser.getByLabel(label, { exact: true }).selectOption("1");
+  }
+  const writer = sampleCapture({ kind: "decoder", target: ["a", "the", "b", "the", "c"] });
+  sampleSteps(writer);
+  await show(browser, "focus-steps", writer, "#view=generation");
+  await browser.locator(".generation button.token").nth(2).press("Enter"); // the second "the"
+  await expect(browser).toHaveURL(/written=2/);
+  await expect(browser.locator(".generation button.token").nth(2)).toBeFocused();
+});
