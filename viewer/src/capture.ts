@@ -30,6 +30,30 @@ function checkPacked(value: unknown, place: string): void {
   for (const [key, each] of Object.entries(value)) checkPacked(each, place ? `${place}.${key}` : key);
 }
 
+/** JSON has neither NaN nor infinity, so the program writes null. Replace each null within the value by NaN. */
+function restoreNaN(value: unknown): void {
+  if (Array.isArray(value)) {
+    const list = value as unknown[];
+    for (let i = 0; i < list.length; ++i)
+      if (list[i] === null) list[i] = NaN;
+      else restoreNaN(list[i]);
+  } else if (typeof value === "object" && value !== null) {
+    const members = value as Record<string, unknown>;
+    for (const key of Object.keys(members))
+      if (members[key] === null) members[key] = NaN;
+      else restoreNaN(members[key]);
+  }
+}
+
+/** A logit that is not a number, among others whose log-sum-exp is finite, is −∞: the token is excluded. */
+function restoreInfinity({ steps, what_if }: Capture): void {
+  for (const step of [...(steps ?? []), ...(what_if ?? []).flatMap((each) => each.steps ?? [])]) {
+    if (!Number.isFinite(step.log_sum_exp)) continue;
+    step.logits = step.logits.map((logit) => (Number.isNaN(logit) ? -Infinity : logit));
+    if (Number.isNaN(step.written_logit)) step.written_logit = -Infinity;
+  }
+}
+
 /** Check a parsed capture and return it. Throws CaptureError with the reason if it cannot be shown. */
 export function readCapture(json: unknown): Capture {
   requireThat(typeof json === "object" && json !== null, "expected a capture, found no object");
@@ -39,6 +63,8 @@ export function readCapture(json: unknown): Capture {
     Array.isArray(capture.attention) && capture.attention.length > 0,
     "the capture has no attention weights",
   );
+  restoreNaN(capture);
+  restoreInfinity(capture);
   for (const head of capture.attention) {
     if (!head.weights) continue;
     const [rows, columns] = [rowTokens(capture, head).length, columnTokens(capture, head).length];
@@ -109,7 +135,7 @@ export function kindsOf(capture: Capture): Kind[] {
 
 /** Return the most telling of the heads. Heads with weights precede those without. */
 export function mostTelling(heads: readonly Head[]): Head | undefined {
-  const rank = (head: Head) => head.telling + (head.weights ? 1000 : 0);
+  const rank = (head: Head) => (Number.isNaN(head.telling) ? 0 : head.telling) + (head.weights ? 1000 : 0);
   return heads.reduce<Head | undefined>(
     (best, head) => (best && rank(best) >= rank(head) ? best : head),
     undefined,

@@ -58,11 +58,11 @@ export function largestDifference(a: Matrix, b: Matrix): number {
   return most;
 }
 
-/** Return the largest absolute value, at least 1e-12. The matrices may have any number of elements. */
+/** Return the largest absolute value, at least 1e-12, without NaN. The matrices may have any number of elements. */
 export function largestOf(...matrices: readonly Matrix[]): number {
   let most = 1e-12;
   for (const matrix of matrices)
-    for (const row of matrix) for (const value of row) most = Math.max(most, Math.abs(value));
+    for (const row of matrix) for (const value of row) if (Math.abs(value) > most) most = Math.abs(value);
   return most;
 }
 

@@ -1,6 +1,6 @@
 // Weights of a head as drawn. Columns can be hidden; each row is then divided by its new sum.
 import { type Head, type Matrix, specialColumns, weightsOf } from "./capture";
-import { sinkColumns, withoutColumns } from "./math";
+import { largestOf, sinkColumns, withoutColumns } from "./math";
 import type { Store } from "./store";
 
 // For each matrix of weights: the drawn weights by the hidden columns.
@@ -31,8 +31,7 @@ export function scaleMaximum(store: Store, weights: Matrix): number {
   if (!store.state.rescale) return 1;
   let most = largest.get(weights);
   if (most === undefined) {
-    most = 1e-12;
-    for (const row of weights) for (const weight of row) most = Math.max(most, weight);
+    most = largestOf(weights);
     largest.set(weights, most);
   }
   return most;

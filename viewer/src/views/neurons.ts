@@ -23,7 +23,7 @@ export function strip(vector: readonly number[], largest: number, label: string)
   const width = stripWidth / vector.length;
   const [positive, negative] = [css("--accent"), css("--negative")];
   vector.forEach((value, i) => {
-    context.globalAlpha = Math.min(1, Math.abs(value) / largest);
+    context.globalAlpha = Math.min(1, Math.abs(value) / largest) || 0; // 0 for NaN
     context.fillStyle = value < 0 ? negative : positive;
     context.fillRect(i * width, 0, Math.max(1, width - (width > 4 ? 1 : 0)), 18);
   });

@@ -6,14 +6,25 @@ import {
   columnTokens,
   firstHead,
   headKey,
+  mostTelling,
   readCapture,
   rowTokens,
   weightsOf,
 } from "../../src/capture";
 import type { Capture, Packed } from "../../src/capture.gen";
+import { fixed } from "../../src/dom";
+import { largestOf, nextTokenProbabilities } from "../../src/math";
 import { rowsOf } from "../../src/packed";
 import { decoded, shownTokens, wholeCharacter } from "../../src/tokens";
-import { packed, sampleBeams, sampleCapture, sampleFilm, sampleTokenizers, sampleVectors } from "../sample";
+import {
+  packed,
+  sampleBeams,
+  sampleCapture,
+  sampleFilm,
+  sampleSteps,
+  sampleTokenizers,
+  sampleVectors,
+} from "../sample";
 
 describe("readCapture", () => {
   test("labels rows of cross-attention with the tokens that they generated", () => {
@@ -111,5 +122,33 @@ describe("tokens", () => {
     expect(wholeCharacter(tokens, 5)).toBe(" क");
     expect(wholeCharacter(tokens, 0)).toBeUndefined();
     expect(decoded("e0a495")).toBe("क");
+  });
+});
+
+describe("a capture of a model with numbers that are not finite", () => {
+  const broken = () => {
+    const capture = sampleCapture();
+    sampleSteps(capture);
+    capture.precision = "f32";
+    capture.attention[0]!.weights = [1, 2, 3, 4].map(() => [NaN, 0, 0, 1]);
+    capture.attention[0]!.distance = capture.attention[0]!.telling = NaN;
+    capture.steps![0]!.logits[4] = -Infinity;
+    capture.steps![1]!.log_sum_exp = capture.steps![1]!.logits[0] = NaN;
+    return readCapture(JSON.parse(JSON.stringify(capture))); // JSON has null for each of them
+  };
+  test("has NaN, which has a text", () => {
+    const { attention } = broken();
+    expect(weightsOf(attention[0]!)![0]).toEqual([NaN, 0, 0, 1]);
+    expect(fixed(attention[0]!.distance!)).toBe("NaN");
+    expect(attention[1]!.distance).toBe(2.5);
+    expect(largestOf(weightsOf(attention[0]!)!)).toBe(1);
+    expect(mostTelling(attention.slice(0, 2))).toBe(attention[1]);
+  });
+  test("has excluded tokens of probability 0", () => {
+    const steps = broken().steps!;
+    expect(steps[0]!.logits[4]).toBe(-Infinity);
+    expect(steps[1]!.logits[0]).toBeNaN();
+    const all = { temperature: 1, topK: 0, topP: 1 };
+    expect(nextTokenProbabilities(steps[0]!.logits, steps[0]!.log_sum_exp, all)[4]).toBe(0);
   });
 });
