@@ -54,6 +54,61 @@ function restoreInfinity({ steps, what_if }: Capture): void {
   }
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Require lists of equal length; the first is a list of strings. */
+function checkLists(
+  value: unknown,
+  place: string,
+  required: readonly string[],
+  optional: readonly string[],
+): void {
+  requireThat(isObject(value), `${place}: expected an object`);
+  const lists = value as Record<string, unknown>;
+  const { text } = lists;
+  requireThat(
+    Array.isArray(text) && text.every((each) => typeof each === "string"),
+    `${place}.text: expected a list of strings`,
+  );
+  for (const name of [...required, ...optional.filter((each) => lists[each] !== undefined)]) {
+    const list = lists[name];
+    requireThat(
+      Array.isArray(list) && list.length === text.length,
+      `${place}.${name}: expected a list of ${text.length} elements, as many as in text`,
+    );
+  }
+}
+
+function checkHead(head: unknown, place: string): void {
+  requireThat(isObject(head), `${place}: expected an object`);
+  const { kind, layer, entropy, telling, pattern, caption, thumbnail } = head as Partial<Head>;
+  requireThat(
+    kind !== undefined && Object.hasOwn(kindTitle, kind),
+    `${place}.kind: expected a kind of attention`,
+  );
+  for (const [name, value] of Object.entries({ layer, entropy, telling }))
+    requireThat(typeof value === "number", `${place}.${name}: expected a number`);
+  for (const [name, value] of Object.entries({ pattern, caption }))
+    requireThat(typeof value === "string", `${place}.${name}: expected a string`);
+  requireThat(isObject(thumbnail), `${place}.thumbnail: expected a matrix`);
+}
+
+/** Check the members of a capture that the views read without a check. */
+function checkMembers(capture: Capture): void {
+  const { model, text, tokens, ablated, interventions, attention, steps } = capture as Partial<Capture>;
+  for (const [name, value] of Object.entries({ model, text }))
+    requireThat(typeof value === "string", `${name}: expected a string`);
+  for (const [name, value] of Object.entries({ ablated, interventions, steps: steps ?? [] }))
+    requireThat(Array.isArray(value), `${name}: expected a list`);
+  requireThat(isObject(tokens), "tokens: expected an object");
+  for (const [name, side] of Object.entries(tokens))
+    checkLists(side, `tokens.${name}`, [], ["ids", "bytes", "special", "unseen"]);
+  attention!.forEach((head, i) => checkHead(head, `attention[${i}]`));
+  steps?.forEach((step, i) => checkLists(step, `steps[${i}]`, ["ids", "logits"], ["bytes"]));
+}
+
 /** Check a parsed capture and return it. Throws CaptureError with the reason if it cannot be shown. */
 export function readCapture(json: unknown): Capture {
   requireThat(typeof json === "object" && json !== null, "expected a capture, found no object");
@@ -64,6 +119,7 @@ export function readCapture(json: unknown): Capture {
     "the capture has no attention weights",
   );
   restoreNaN(capture);
+  checkMembers(capture);
   restoreInfinity(capture);
   for (const head of capture.attention) {
     if (!head.weights) continue;

@@ -76,6 +76,38 @@ describe("readCapture", () => {
     expect(thumbnail).toThrow("attention[2].thumbnail");
     expect(damaged(({ compared }) => (compared!.version = 3 as 2))).toThrow("version 2");
   });
+  test("names the members that are missing or of another type", () => {
+    const without = (change: (capture: Record<string, unknown> & Capture) => unknown) => {
+      const capture = sampleCapture();
+      sampleSteps(capture);
+      change(capture as Record<string, unknown> & Capture);
+      return () => readCapture(JSON.parse(JSON.stringify(capture)));
+    };
+    expect(without(() => undefined)).not.toThrow();
+    for (const name of ["model", "text", "tokens", "ablated", "interventions"]) {
+      expect(without((capture) => (capture[name] = undefined))).toThrow(CaptureError);
+      expect(without((capture) => (capture[name] = undefined))).toThrow(`${name}: expected`);
+    }
+    for (const name of ["kind", "layer", "entropy", "telling", "pattern", "caption", "thumbnail"])
+      expect(
+        without(
+          (capture) => ((capture.attention[1] as unknown as Record<string, unknown>)[name] = undefined),
+        ),
+      ).toThrow(`attention[1].${name}: expected`);
+    expect(without((capture) => (capture.attention[0]!.kind = "constructor" as "cross"))).toThrow(
+      "attention[0].kind: expected",
+    );
+    expect(without((capture) => capture.tokens.source!.special!.pop())).toThrow(
+      "tokens.source.special: expected a list of 4 elements, as many as in text",
+    );
+    expect(without((capture) => (capture.tokens.target!.text[1] = 5 as unknown as string))).toThrow(
+      "tokens.target.text: expected a list of strings",
+    );
+    expect(without((capture) => capture.steps![2]!.logits.pop())).toThrow("steps[2].logits: expected");
+    expect(() => readCapture({ version: 2, attention: [null] })).toThrow(CaptureError);
+    const steps = { version: 2, attention: [1], steps: 5 };
+    expect(() => readCapture(steps)).toThrow(CaptureError);
+  });
   test("the samples of the tests fit the schema", () => {
     const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
     const fits = new Ajv2020().compile(schema);
