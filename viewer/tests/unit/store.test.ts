@@ -16,6 +16,36 @@ describe("a page that shows another capture", () => {
   });
 });
 
+describe("a browser that refuses frequent changes of the address", () => {
+  test("gets the last state later, and the page is drawn at once", () => {
+    vi.useFakeTimers();
+    let [address, refuses, drawn] = ["", true, 0];
+    vi.stubGlobal("history", {
+      replaceState: (_: unknown, __: string, to: string) => {
+        if (refuses) throw new DOMException("too many calls", "SecurityError");
+        address = to;
+      },
+    });
+    const store = new Store(sampleCapture());
+    store.listen(() => ++drawn);
+    store.update({ row: 1 });
+    store.update({ row: 2 });
+    expect([store.state.row, drawn, address]).toEqual([2, 2, ""]);
+    vi.advanceTimersByTime(1500);
+    refuses = false;
+    vi.advanceTimersByTime(1000);
+    expect(address).toContain("row=2");
+    refuses = true;
+    store.update({ row: 0 });
+    store.end();
+    refuses = false;
+    vi.advanceTimersByTime(5000);
+    expect(address).toContain("row=2");
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+});
+
 describe("the state in the address", () => {
   test("has whole indices; fractions are ignored", () => {
     const store = new Store(sampleCapture());
