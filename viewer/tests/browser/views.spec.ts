@@ -172,3 +172,23 @@ test("a control keeps the focus after it changes the view", async ({ page: brows
   await expect(browser).toHaveURL(/written=2/);
   await expect(browser.locator(".generation button.token").nth(2)).toBeFocused();
 });
+
+test("interventions are listed, and those without an effect are named", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  capture.interventions = [
+    { kind: "zero", at: "encoder.0.0", detail: "zero encoder.0.0 positions=99" },
+    { kind: "scale", at: "cross.1", detail: "scale cross.1 by=2" },
+  ];
+  const message =
+    "'zero encoder.0.0 positions=99' changed nothing: no input has tokens at the given positions";
+  capture.warnings = [{ intervention: "zero encoder.0.0 positions=99", reason: "positions", message }];
+  capture.translation = "der Fuchs";
+  capture.translation_without_ablation = "ein Fuchs";
+  await show(browser, "interventions", capture);
+  const header = browser.locator("header");
+  await expect(header).toContainText(
+    "Interventions: zero encoder.0.0 positions=99; scale cross.1 by=2. Weights have 8 bits",
+  );
+  await expect(header.locator(".note")).toHaveText(`${message}.`);
+  await expect(header).toContainText("Without these changes: ein Fuchs");
+});
