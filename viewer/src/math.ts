@@ -183,6 +183,18 @@ export function cosine(a: readonly number[], b: readonly number[]): number {
   return size > 0 ? dot(a, b) / size : 0;
 }
 
+/** Return Spearman's rank correlation; equal values have their mean rank. NaN if all values of a list are equal. */
+export function rankCorrelation(a: readonly number[], b: readonly number[]): number {
+  const ranks = (values: readonly number[]) =>
+    values.map((value) => {
+      const smaller = values.filter((other) => other < value).length;
+      const equal = values.filter((other) => other === value).length;
+      return smaller + equal / 2 - values.length / 2;
+    });
+  const [x, y] = [ranks(a), ranks(b)];
+  return length(x) > 0 && length(y) > 0 ? cosine(x, y) : NaN;
+}
+
 /** Project the rows on their first two principal components, found by power iteration: [x, y] of each row. */
 export function principalPlane(rows: Matrix): [number, number][] {
   const width = rows[0]?.length ?? 0;

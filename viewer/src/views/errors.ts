@@ -11,6 +11,7 @@ import {
   largestDifference,
   length,
   normals,
+  rankCorrelation,
   scores,
 } from "../math";
 import { modelWeights } from "../projections";
@@ -144,17 +145,6 @@ function named(head: Head): string {
   return name[0]!.toLowerCase() + name.slice(1);
 }
 
-/** Return Spearman's rank correlation. */
-function rankCorrelation(a: readonly number[], b: readonly number[]): number {
-  const ranks = (values: readonly number[]) => {
-    const order = values.map((_, i) => i).sort((x, y) => values[x]! - values[y]!);
-    const rank = new Array<number>(values.length).fill(0);
-    order.forEach((index, position) => (rank[index] = position - (values.length - 1) / 2));
-    return rank;
-  };
-  return cosine(ranks(a), ranks(b));
-}
-
 function importance(capture: Capture): Proof | undefined {
   const measured = (capture.what_if ?? []).filter(({ lost }) => lost !== undefined);
   if (measured.length < 4) return undefined;
@@ -163,9 +153,11 @@ function importance(capture: Capture): Proof | undefined {
       capture.attention.find((head) => `${head.kind}.${head.layer}.${head.head}` === off)?.telling ?? 0,
   );
   const lost = measured.map((each) => each.lost!);
+  const correlation = rankCorrelation(telling, lost);
+  if (Number.isNaN(correlation)) return undefined;
   return {
     claim: "“The head with the clearest pattern matters most.”",
-    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(rankCorrelation(telling, lost), 2)} (1: the same order, 0: none). To measure the effect of a head, switch it off.`,
+    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(correlation, 2)} (1: the same order, 0: none). To measure the effect of a head, switch it off.`,
     see: { label: "Switch heads off", change: { view: "whatif" } },
   };
 }
