@@ -177,6 +177,12 @@ export function headName(head: Head): string {
   return `${kindTitle[head.kind]}, layer ${head.layer}, ${index}`;
 }
 
+/** Return the unit of the mean distance of a head: what its queries and keys are. */
+export function distanceUnit({ drawing }: Capture, head: Head): "tokens" | "patches" | "positions" {
+  if (head.kind !== "encoder" || !drawing || drawing.input === "tokens") return "tokens";
+  return drawing.patches ? "patches" : "positions";
+}
+
 /** Return the name of a head in URLs and exports: "cross.1.0", "cross.1.average". */
 export function headKey(head: Head): string {
   return `${head.kind}.${head.layer}.${head.head ?? "average"}`;

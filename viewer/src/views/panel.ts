@@ -1,5 +1,13 @@
 // The panel beside the views: description of the shown head, weights of the selected token, sums over chosen tokens.
-import { columnTokens, type Head, headName, rowSide, rowTokens } from "../capture";
+import {
+  type Capture,
+  columnTokens,
+  distanceUnit,
+  type Head,
+  headName,
+  rowSide,
+  rowTokens,
+} from "../capture";
 import { fixed, h, share } from "../dom";
 import { sumsOver } from "../math";
 import { wholeCharacter } from "../tokens";
@@ -16,9 +24,10 @@ function bar(name: string, weight: number, picked = false): HTMLElement {
   );
 }
 
-function about(head: Head): HTMLElement[] {
+function about(capture: Capture, head: Head): HTMLElement[] {
   const facts = [`entropy ${fixed(head.entropy, 2)} bits`];
-  if (head.distance !== undefined) facts.push(`mean distance ${fixed(head.distance, 1)} tokens`);
+  if (head.distance !== undefined)
+    facts.push(`mean distance ${fixed(head.distance, 1)} ${distanceUnit(capture, head)}`);
   facts.push(`kind: ${head.pattern}`);
   return [
     h("h2", {}, headName(head)),
@@ -99,7 +108,7 @@ export function panelView(store: Store): { node: HTMLElement; draw: () => void }
   const words = h("div");
   const draw = () => {
     const head = store.current();
-    words.replaceChildren(...about(head));
+    words.replaceChildren(...about(store.capture, head));
     readout.replaceChildren(...rowReadout(store, head), ...sumReadout(store, head));
   };
   return { node: h("aside", { class: "panel" }, words, readout), draw };

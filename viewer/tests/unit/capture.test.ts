@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   CaptureError,
   columnTokens,
+  distanceUnit,
   firstHead,
   headKey,
   mostTelling,
@@ -11,7 +12,7 @@ import {
   rowTokens,
   weightsOf,
 } from "../../src/capture";
-import type { Capture, Packed } from "../../src/capture.gen";
+import type { Capture, Head, Packed } from "../../src/capture.gen";
 import { fixed } from "../../src/dom";
 import { largestOf, nextTokenProbabilities } from "../../src/math";
 import { rowsOf } from "../../src/packed";
@@ -154,6 +155,24 @@ describe("tokens", () => {
     expect(wholeCharacter(tokens, 5)).toBe(" क");
     expect(wholeCharacter(tokens, 0)).toBeUndefined();
     expect(decoded("e0a495")).toBe("क");
+  });
+});
+
+describe("the mean distance of a head", () => {
+  const size = { hidden: 8, vocabulary: 9, parameters: 1, points: [], weights: [] };
+  const capture = sampleCapture();
+  const [encoder, decoder] = ["encoder", "decoder"].map((kind) =>
+    capture.attention.find((head) => head.kind === kind)!,
+  ) as [Head, Head];
+  const units = (drawing: Capture["drawing"]) =>
+    [encoder, decoder].map((head) => distanceUnit({ ...capture, ...(drawing ? { drawing } : {}) }, head));
+  test("is in patches of a picture and in positions of a sound", () => {
+    const kind = "encoder-decoder";
+    const patches = { rows: 2, columns: 2, specials: 0 };
+    expect(units(undefined)).toEqual(["tokens", "tokens"]);
+    expect(units({ kind, input: "tokens", ...size })).toEqual(["tokens", "tokens"]);
+    expect(units({ kind, input: "pixels", patches, ...size })).toEqual(["patches", "tokens"]);
+    expect(units({ kind, input: "features", ...size })).toEqual(["positions", "tokens"]);
   });
 });
 
