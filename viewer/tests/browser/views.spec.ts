@@ -112,6 +112,11 @@ test("the path of a common word is drawn for both texts", async ({ page: browser
   await show(browser, "both", one, "#view=compare");
   const drawn = browser.locator(".compare .picture text.over");
   await expect(drawn).toHaveText(["bank ¹", "bank ²", "money ¹", "grows ¹", "river ²", "flows ²"]);
+  // The paths have the colours of the scheme.
+  const colour = () => drawn.first().evaluate((node) => getComputedStyle(node).fill);
+  const light = await colour();
+  await browser.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(colour).not.toBe(light);
 });
 
 test("long texts are compared by their first tokens", async ({ page: browser }) => {
