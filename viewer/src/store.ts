@@ -251,7 +251,10 @@ export class Store {
     const parts = new URLSearchParams(fragment.replace(/^#/, ""));
     const state: State = { ...this.initial };
     const known = (key: string) => this.capture.attention.some((head) => headKey(head) === key);
-    const list = (name: string) => (parts.get(name) ?? "").split(",").filter((each) => each !== "");
+    // Each element once: a token that is listed twice would be summed twice.
+    const list = (name: string) => [
+      ...new Set((parts.get(name) ?? "").split(",").filter((each) => each !== "")),
+    ];
     const head = parts.get("head");
     if (head && known(head)) state.head = head;
     const view = parts.get("view") as View | null;
