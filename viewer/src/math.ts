@@ -58,11 +58,11 @@ export function largestDifference(a: Matrix, b: Matrix): number {
   return most;
 }
 
-/** Return the largest absolute value, at least 1e-12. The matrices may have any number of elements. */
+/** Return the largest absolute value, at least 1e-12, without NaN. The matrices may have any number of elements. */
 export function largestOf(...matrices: readonly Matrix[]): number {
   let most = 1e-12;
   for (const matrix of matrices)
-    for (const row of matrix) for (const value of row) most = Math.max(most, Math.abs(value));
+    for (const row of matrix) for (const value of row) if (Math.abs(value) > most) most = Math.abs(value);
   return most;
 }
 
@@ -181,6 +181,18 @@ export function length(vector: readonly number[]): number {
 export function cosine(a: readonly number[], b: readonly number[]): number {
   const size = length(a) * length(b);
   return size > 0 ? dot(a, b) / size : 0;
+}
+
+/** Return Spearman's rank correlation; equal values have their mean rank. NaN if all values of a list are equal. */
+export function rankCorrelation(a: readonly number[], b: readonly number[]): number {
+  const ranks = (values: readonly number[]) =>
+    values.map((value) => {
+      const smaller = values.filter((other) => other < value).length;
+      const equal = values.filter((other) => other === value).length;
+      return smaller + equal / 2 - values.length / 2;
+    });
+  const [x, y] = [ranks(a), ranks(b)];
+  return length(x) > 0 && length(y) > 0 ? cosine(x, y) : NaN;
 }
 
 /** Project the rows on their first two principal components, found by power iteration: [x, y] of each row. */

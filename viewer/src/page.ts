@@ -27,10 +27,12 @@ import { tableView } from "./views/table";
 import { tokenizersView } from "./views/tokenizers";
 import { whatIfView } from "./views/whatif";
 
+/** Describe the model, what was changed in it, and the precision. */
 function sentences(capture: Capture): string {
   const all = [`Model: ${capture.model}.`];
   if (capture.ablated.length > 0) all.push(`Switched off: ${capture.ablated.join(", ")}.`);
-  for (const each of capture.interventions) all.push(each.detail ?? `${each.kind} at ${each.at}.`);
+  const changes = capture.interventions.map(({ kind, at, detail }) => detail ?? `${kind} ${at}`);
+  if (changes.length > 0) all.push(`Interventions: ${changes.join("; ")}.`);
   all.push(
     capture.precision === "f32"
       ? "Weights are exact (f32)."
@@ -61,9 +63,17 @@ function title(capture: Capture, live: boolean): HTMLElement {
     ...readingView(capture, live),
     ...(capture.translation ? [h("p", { class: "translation", dir: "auto" }, capture.translation)] : []),
     ...(before && before !== capture.translation
-      ? [h("p", { class: "quiet" }, "Without the heads switched off: ", h("bdi", {}, before))]
+      ? [
+          h(
+            "p",
+            { class: "quiet" },
+            capture.interventions.length > 0 ? "Without these changes: " : "Without the heads switched off: ",
+            h("bdi", {}, before),
+          ),
+        ]
       : []),
     h("p", { class: "quiet" }, sentences(capture)),
+    ...(capture.warnings ?? []).map(({ message }) => h("p", { class: "note" }, `${message}.`)),
   );
 }
 

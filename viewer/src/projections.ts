@@ -1,6 +1,6 @@
 // The products with trained parameters: queries, keys and values of one head, and the layer's output.
 import { activation, type Capture, type Head, headKey, type Matrix, weightsOf } from "./capture";
-import { chainOf, inputsOf, randomWeight, type Source, vectorsOf } from "./chain";
+import { chainOf, inputsOf, randomWeight, type Source, type Vectors, vectorsOf } from "./chain";
 import { largestDifference, product, weightedSums } from "./math";
 import { rowsOf } from "./packed";
 
@@ -64,24 +64,35 @@ export interface HeadOutput {
   weight: Matrix | undefined; // rows of W_O [value size][hidden]
 }
 
+/**
+ * Return the weights of a head, computed from its vectors. The captured weights may be rounded to 8 bits. A larger
+ * difference means that the head adds something to the scores, such as a position bias, or attends to a window;
+ * `explained` is then false, and the weights are those of the capture.
+ */
+export function modelWeights(head: Head, vectors: Vectors): { weights: Matrix; explained: boolean } {
+  const captured = weightsOf(head);
+  const { weights } = chainOf(vectors, { scaling: true, mask: true, sameQueryKey: false });
+  return captured && largestDifference(weights, captured) > 1 / 255
+    ? { weights: captured, explained: false }
+    : { weights, explained: true };
+}
+
 /** Return the output of a head: its weights times its values. */
 export function outputOf(head: Head): Matrix | undefined {
   const vectors = vectorsOf(head);
-  if (!vectors) return undefined;
-  const weights = weightsOf(head);
-  const chain = chainOf(vectors, { scaling: true, mask: true, sameQueryKey: false });
-  // The captured weights may be rounded to 8 bits. A larger difference means that the head adds a position
-  // bias, which the chain lacks; its output is then computed from the captured weights.
-  return weights && largestDifference(chain.weights, weights) > 1 / 255
-    ? weightedSums(weights, vectors.value)
-    : chain.output;
+  return vectors && weightedSums(modelWeights(head, vectors).weights, vectors.value);
 }
 
-/** Return the heads of the layer of `head` in order, and the layer's output. */
-export function layerOutput(
-  capture: Capture,
-  head: Head,
-): { heads: HeadOutput[]; output: Matrix | undefined; bias: readonly number[] | undefined } {
+/** What the capture holds of the output of a layer. */
+export interface LayerOutput {
+  heads: HeadOutput[]; // the heads in the capture, in order
+  count: number; // number of heads of the layer; the capture may lack some
+  output: Matrix | undefined; // [queries][hidden]
+  bias: readonly number[] | undefined;
+}
+
+/** Return the heads of the layer of `head`, and the layer's output. */
+export function layerOutput(capture: Capture, head: Head): LayerOutput {
   const heads = capture.attention
     .filter(({ kind, layer }) => kind === head.kind && layer === head.layer)
     .map((each) => ({
@@ -89,8 +100,10 @@ export function layerOutput(
       output: outputOf(each),
       weight: each.parameters && rowsOf(each.parameters.output.weight),
     }));
+  const queries = capture.drawing?.points.find(({ name }) => name === `${layerName(head)}.query`);
   return {
     heads,
+    count: Math.max(heads.length, queries?.heads ?? 0),
     output: activation(capture, `${layerName(head)}.output`),
     bias: head.parameters?.output.bias,
   };

@@ -115,6 +115,7 @@ export class Store {
   private listeners: (() => void)[] = [];
   private readonly initial: State;
   private readonly ended = new AbortController();
+  private later: ReturnType<typeof setTimeout> | undefined; // the next attempt to write the address
   readonly views: View[];
   readonly signal = this.ended.signal; // aborted when the page shows another capture
   compared: Capture | undefined; // the second capture of "Compare"
@@ -180,8 +181,22 @@ export class Store {
       if (this.past.length > 200) this.past.shift();
     }
     this.state = { ...this.state, ...change };
-    history.replaceState(null, "", `#${this.fragment()}`);
+    this.writeAddress();
     for (const listener of this.listeners) listener();
+  }
+
+  /**
+   * Write the state into the address. Firefox and Safari throw if the address changes often, as during the drag of a
+   * slider; the last state is then written a second later.
+   */
+  private writeAddress(): void {
+    clearTimeout(this.later);
+    if (this.signal.aborted) return;
+    try {
+      history.replaceState(null, "", `#${this.fragment()}`);
+    } catch {
+      this.later = setTimeout(() => this.writeAddress(), 1000);
+    }
   }
 
   /** Draw again without a change of the state. */
@@ -232,10 +247,14 @@ export class Store {
 
   /** Set the state from a fragment. Parts that do not fit the capture are ignored. */
   restore(fragment: string): void {
+    clearTimeout(this.later); // the address is newer than the state
     const parts = new URLSearchParams(fragment.replace(/^#/, ""));
     const state: State = { ...this.initial };
     const known = (key: string) => this.capture.attention.some((head) => headKey(head) === key);
-    const list = (name: string) => (parts.get(name) ?? "").split(",").filter((each) => each !== "");
+    // Each element once: a token that is listed twice would be summed twice.
+    const list = (name: string) => [
+      ...new Set((parts.get(name) ?? "").split(",").filter((each) => each !== "")),
+    ];
     const head = parts.get("head");
     if (head && known(head)) state.head = head;
     const view = parts.get("view") as View | null;

@@ -1,24 +1,26 @@
-// Weights of the shown head as drawn. Columns can be hidden; each row is then divided by its new sum.
-import { headKey, type Matrix, specialColumns, weightsOf } from "./capture";
-import { sinkColumns, withoutColumns } from "./math";
+// Weights of a head as drawn. Columns can be hidden; each row is then divided by its new sum.
+import { type Head, type Matrix, specialColumns, weightsOf } from "./capture";
+import { largestOf, sinkColumns, withoutColumns } from "./math";
 import type { Store } from "./store";
 
-const drawn = new WeakMap<Store, { key: string; weights: Matrix }>();
+// For each matrix of weights: the drawn weights by the hidden columns.
+const drawn = new WeakMap<Matrix, Map<string, Matrix>>();
 
-/** Return the drawn weights, or undefined if the capture has no weights of the shown head. */
-export function drawnWeights(store: Store): Matrix | undefined {
-  const head = store.current();
+/** Return the drawn weights of a head (default: the shown one), or undefined if the capture has no weights of it. */
+export function drawnWeights(store: Store, head: Head = store.current()): Matrix | undefined {
   const weights = weightsOf(head);
   const { hideSpecial, hideSinks } = store.state;
   if (!weights || (!hideSpecial && !hideSinks)) return weights;
-  const key = `${headKey(head)} ${hideSpecial} ${hideSinks}`;
-  const known = drawn.get(store);
-  if (known?.key === key) return known.weights;
-  const special = specialColumns(store.capture, head);
-  const sinks = sinkColumns(weights);
-  const hidden = special.map((flag, c) => (hideSpecial && flag) || (hideSinks && sinks[c]!));
-  const result = withoutColumns(weights, hidden);
-  drawn.set(store, { key, weights: result });
+  let known = drawn.get(weights);
+  if (!known) drawn.set(weights, (known = new Map<string, Matrix>()));
+  const key = `${hideSpecial} ${hideSinks}`;
+  let result = known.get(key);
+  if (!result) {
+    const special = specialColumns(store.capture, head);
+    const sinks = sinkColumns(weights);
+    const hidden = special.map((flag, c) => (hideSpecial && flag) || (hideSinks && sinks[c]!));
+    known.set(key, (result = withoutColumns(weights, hidden)));
+  }
   return result;
 }
 
@@ -29,8 +31,7 @@ export function scaleMaximum(store: Store, weights: Matrix): number {
   if (!store.state.rescale) return 1;
   let most = largest.get(weights);
   if (most === undefined) {
-    most = 1e-12;
-    for (const row of weights) for (const weight of row) most = Math.max(most, weight);
+    most = largestOf(weights);
     largest.set(weights, most);
   }
   return most;

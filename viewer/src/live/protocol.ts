@@ -40,6 +40,11 @@ function messageOf(body: unknown): string | undefined {
   return typeof message === "string" ? message : undefined;
 }
 
+/** Return the seconds of a header Retry-After; 0 if there is none, or if it is a date, as proxies send it. */
+export function secondsOf(header: string | null): number {
+  return header !== null && /^\d+$/.test(header.trim()) ? Number(header) : 0;
+}
+
 async function request(path: string, key: string, init: RequestInit): Promise<unknown> {
   const headers = new Headers(init.headers);
   if (key) headers.set("Authorization", `Bearer ${key}`);
@@ -57,7 +62,7 @@ async function request(path: string, key: string, init: RequestInit): Promise<un
   throw new ServerError(
     messageOf(body) ?? `The server answered with status ${response.status} and no JSON.`,
     response.status,
-    Number(response.headers.get("Retry-After") ?? 0),
+    secondsOf(response.headers.get("Retry-After")),
   );
 }
 

@@ -75,6 +75,8 @@ export function start(root: HTMLElement): void {
     shown = { question, capture, live };
     if (!fragment) story.draw(0);
     if (!fragment) history.pushState(null, "", `#${new URLSearchParams(live.address()).toString()}`);
+    // A change on the page that was shown during the request may have replaced the address by that page's.
+    else if (!live.shows(location.hash)) history.replaceState(null, "", fragment);
     ask.setUnknown(capture.unseen_words ?? []);
     dispose = show(holder, capture, live);
     if (fragment) showStep(location.hash);
@@ -141,6 +143,11 @@ export function start(root: HTMLElement): void {
     const number = chapterIn(location.hash);
     story.draw(number);
     if (shown?.live.shows(location.hash)) {
+      running?.abort(); // a request for another question, whose address the user has left
+      ask.setError("");
+      ask.setModels(known, shown.question.model);
+      if (!shown.question.file) ask.setText(shown.question.text);
+      ask.setUnknown(shown.capture.unseen_words ?? []);
       shown.live.story = number;
       return showStep(location.hash); // the listener in page.ts restores the rest of the state
     }

@@ -10,7 +10,7 @@ import {
 } from "../capture";
 import { rowTokens, weightsOf } from "../capture";
 import { partnerOf } from "../live/examples";
-import { fixed, h, s, share } from "../dom";
+import { fixed, h, overlayColour, s, share } from "../dom";
 import { driftOf } from "../drift";
 import { matched } from "../math";
 import type { Store } from "../store";
@@ -302,7 +302,7 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
     chip.hidden = partner === undefined || store.state.other === partner;
     if (store.live && store.state.other && store.state.other !== asked) ask(store.state.other);
     const other = store.compared;
-    const now = `${store.state.head} ${other?.text} ${document.documentElement.clientWidth}`;
+    const now = `${store.state.head} ${other?.text} ${document.documentElement.clientWidth} ${overlayColour(0)}`;
     if (now === built) return;
     built = now;
     body.replaceChildren(

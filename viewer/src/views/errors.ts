@@ -11,13 +11,15 @@ import {
   largestDifference,
   length,
   normals,
+  rankCorrelation,
   scores,
 } from "../math";
+import { modelWeights } from "../projections";
 import type { State, Store } from "../store";
 import { shownTokens } from "../tokens";
 import { statesOf } from "./meaning";
 
-interface Proof {
+export interface Proof {
   claim: string; // the wrong claim
   finding: string; // what this run's numbers show
   see?: { label: string; change: Partial<State>; head?: Head };
@@ -77,9 +79,9 @@ function columns(store: Store): Proof | undefined {
   };
 }
 
-function contributions(head: Head, capture: Capture): Proof | undefined {
+export function contributions(head: Head, capture: Capture): Proof {
   const vectors = vectorsOf(head)!;
-  const weights = chainOf(vectors, { scaling: true, mask: true, sameQueryKey: false }).weights;
+  const { weights } = modelWeights(head, vectors);
   const sizes = vectors.value.map(length);
   const best = (row: readonly number[]) => row.indexOf(Math.max(...row));
   const moved = weights.filter((row) => best(row) !== best(row.map((w, i) => w * sizes[i]!)));
@@ -143,17 +145,6 @@ function named(head: Head): string {
   return name[0]!.toLowerCase() + name.slice(1);
 }
 
-/** Return Spearman's rank correlation. */
-function rankCorrelation(a: readonly number[], b: readonly number[]): number {
-  const ranks = (values: readonly number[]) => {
-    const order = values.map((_, i) => i).sort((x, y) => values[x]! - values[y]!);
-    const rank = new Array<number>(values.length).fill(0);
-    order.forEach((index, position) => (rank[index] = position - (values.length - 1) / 2));
-    return rank;
-  };
-  return cosine(ranks(a), ranks(b));
-}
-
 function importance(capture: Capture): Proof | undefined {
   const measured = (capture.what_if ?? []).filter(({ lost }) => lost !== undefined);
   if (measured.length < 4) return undefined;
@@ -162,9 +153,11 @@ function importance(capture: Capture): Proof | undefined {
       capture.attention.find((head) => `${head.kind}.${head.layer}.${head.head}` === off)?.telling ?? 0,
   );
   const lost = measured.map((each) => each.lost!);
+  const correlation = rankCorrelation(telling, lost);
+  if (Number.isNaN(correlation)) return undefined;
   return {
     claim: "“The head with the clearest pattern matters most.”",
-    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(rankCorrelation(telling, lost), 2)} (1: the same order, 0: none). To measure the effect of a head, switch it off.`,
+    finding: `Of the ${measured.length} clearest heads of this run, the clearness of the pattern and what is lost without the head have a rank correlation of ${fixed(correlation, 2)} (1: the same order, 0: none). To measure the effect of a head, switch it off.`,
     see: { label: "Switch heads off", change: { view: "whatif" } },
   };
 }

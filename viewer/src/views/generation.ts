@@ -1,7 +1,7 @@
 // The view "Generation": for each step the weights of one head and the next-token probabilities.
 import type { Capture, Step } from "../capture.gen";
 import { columnTokens, type Head, headName, mostTelling, weightsOf } from "../capture";
-import { h, share } from "../dom";
+import { h, redraw, share } from "../dom";
 import { nextTokenProbabilities } from "../math";
 import { directionOf, shownTokens } from "../tokens";
 import type { Store } from "../store";
@@ -119,6 +119,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
           "button",
           {
             type: "button",
+            "data-key": `step ${i}`,
             class: `token ${i === at ? "now" : i > at ? "later" : ""}${i < given ? " given" : ""}`,
           },
           h("bdi", {}, name),
@@ -172,7 +173,8 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
     const at = Math.max(0, Math.min(store.state.written, steps.length - 1));
     const head = headFor(store);
     const weights = head && weightsOf(head)?.[at];
-    body.replaceChildren(
+    redraw(
+      body,
       h("h3", {}, given > 0 ? "Given (grey), then written" : "Written"),
       progress(at),
       ...(head && weights

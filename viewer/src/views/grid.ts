@@ -1,5 +1,5 @@
 // Thumbnails of all heads, one row per layer, with pattern, entropy and distance.
-import { type Head, headKey, headName, type Kind, kindTitle, kindsOf } from "../capture";
+import { distanceUnit, type Head, headKey, headName, type Kind, kindTitle, kindsOf } from "../capture";
 import { fixed, h } from "../dom";
 import { thumbnailOf } from "./heatmap";
 import type { Store } from "../store";
@@ -15,6 +15,8 @@ function facts(head: Head): HTMLElement[] {
 export function gridView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("section", { class: "grid", "aria-label": "All heads" });
   const buttons = new Map<string, HTMLButtonElement>();
+  const { attention } = store.capture;
+  const units = [...new Set(attention.map((head) => distanceUnit(store.capture, head)))];
   const build = () => {
     buttons.clear();
     const kinds = kindsOf(store.capture).map((kind: Kind) => {
@@ -69,7 +71,7 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
       h(
         "p",
         { class: "quiet" },
-        "Each row is a layer. Entropy is in bits, the mean distance (dist.) in tokens. Select a head. Shift and click, or the list in the line view, draws further heads into it.",
+        `Each row is a layer. Entropy is in bits, the mean distance (dist.) in ${units.join(" or ")}. Select a head. Shift and click, or the list in the line view, draws further heads into it.`,
       ),
       h("div", { class: "kinds" }, ...kinds),
     );

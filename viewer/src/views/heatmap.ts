@@ -54,7 +54,8 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   context.textAlign = "center";
   context.font = `${cell >= 30 ? 12 : 10}px ${labelFont}`;
   context.fillStyle = accent;
-  const opacity = (weight: number) => 0.04 + 0.96 * Math.min(1, weight / maximum);
+  // A canvas ignores the opacity NaN and keeps that of the cell before.
+  const opacity = (weight: number) => 0.04 + (weight > 0 ? 0.96 * Math.min(1, weight / maximum) : 0);
   for (let r = first.row; r < last.row; ++r)
     for (let c = first.column; c < last.column; ++c) {
       context.globalAlpha = opacity(weights[r]![c]!);
@@ -76,7 +77,7 @@ export function paint(context: CanvasRenderingContext2D, store: Store, frame: Fr
   const { row, column, chosen } = store.state;
   context.strokeStyle = ink;
   context.lineWidth = 1.5;
-  if (row >= 0)
+  if (row >= 0 && row < rows.length)
     context.strokeRect(margin.left - left, margin.top + row * cell - top - 0.5, columns.length * cell, cell);
   for (const c of new Set([column, ...chosen]))
     if (c >= 0)

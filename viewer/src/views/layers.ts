@@ -1,6 +1,6 @@
 // The view "Inside a layer": layer norm and feed-forward with the captured numbers of one token.
-import { activation, type Capture, type Matrix } from "../capture";
-import { fixed, h } from "../dom";
+import { activation, type Capture, type Head, type Matrix, mostTelling } from "../capture";
+import { fixed, h, redraw } from "../dom";
 import { layerNorm, largestDifference, largestOf, length } from "../math";
 import { normBetween, rmsNorm } from "../norms";
 import { shownTokens } from "../tokens";
@@ -19,6 +19,25 @@ function placesOf(capture: Capture): Place[] {
       places.push({ side, layer });
     return places;
   });
+}
+
+/** Return the heads whose queries are the tokens of a side. */
+function headsOf(capture: Capture, side: Place["side"]): Head[] {
+  return capture.attention.filter(({ kind }) => (kind === "encoder") === (side === "encoder"));
+}
+
+/** Return the selected token of a side. The selected row of a head belongs to the side of its queries. */
+export function selectedToken(store: Store, side: Place["side"]): number {
+  const heads = headsOf(store.capture, side);
+  return heads.length === 0 || heads.includes(store.current()) ? Math.max(0, store.state.row) : 0;
+}
+
+/** Select a token. If the queries of the shown head are those of the other side, show a head of this side. */
+export function selectToken(store: Store, { side, layer }: Place, token: number): void {
+  const heads = headsOf(store.capture, side);
+  const next = mostTelling(heads.filter((head) => head.layer === layer)) ?? mostTelling(heads);
+  if (!next || heads.includes(store.current())) store.update({ row: token });
+  else store.show(next, { row: token });
 }
 
 function few(vector: readonly number[]): string {
@@ -171,7 +190,7 @@ export function layersView(store: Store): { node: HTMLElement; draw: () => void 
     const tokens = shownTokens(
       place.side === "encoder" ? store.capture.tokens.source : store.capture.tokens.target,
     );
-    const token = Math.max(0, Math.min(store.state.row, tokens.length - 1));
+    const token = Math.min(selectedToken(store, place.side), Math.max(0, tokens.length - 1));
     const choose = (
       label: string,
       entries: [string, string][],
@@ -188,7 +207,8 @@ export function layersView(store: Store): { node: HTMLElement; draw: () => void 
       select.addEventListener("change", () => change(select.value));
       return h("label", {}, `${label} `, select);
     };
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         { class: "controls" },
@@ -202,7 +222,7 @@ export function layersView(store: Store): { node: HTMLElement; draw: () => void 
           "Token",
           tokens.map((text, i) => [String(i), text]),
           String(token),
-          (value) => store.update({ row: Number(value) }),
+          (value) => selectToken(store, place, Number(value)),
         ),
       ),
       ...sections(store.capture, place, token),

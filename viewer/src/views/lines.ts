@@ -1,5 +1,5 @@
 // The line view: lines between queries and keys. Several heads have different colours.
-import { columnTokens, type Head, headKey, headName, rowTokens, weightsOf } from "../capture";
+import { columnTokens, type Head, headKey, headName, rowTokens } from "../capture";
 import { h, overlayColour, redraw, s } from "../dom";
 import { shortenedLabel } from "../labels";
 import type { Store } from "../store";
@@ -62,6 +62,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         other.kind === head.kind &&
         headKey(other) !== headKey(head),
     );
+    const picked = store.state.row < rows.length ? store.state.row : -1; // −1: all rows are drawn
     const count = Math.max(rows.length, columns.length);
     const long = count > 64;
     const layers = [head, ...overlaid].filter((layer) => layer.weights);
@@ -90,10 +91,10 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
     );
     svg.append(s("text", { x: right + 10, y: 16, class: "head" }, "attends to"));
     layers.forEach((layer, index) => {
-      const weights = index === 0 ? drawnWeights(store)! : weightsOf(layer)!;
+      const weights = drawnWeights(store, layer)!;
       const scale = scaleMaximum(store, weights);
       rows.forEach((_, r) => {
-        if (store.state.row >= 0 && store.state.row !== r) return;
+        if (picked >= 0 && picked !== r) return;
         for (const c of drawnColumns(weights[r]!.slice(0, most), least * scale, long)) {
           const weight = weights[r]![c]! / scale;
           const middle = (left + right) / 2;

@@ -1,8 +1,9 @@
 // The view "Neurons": query and keys of one head, feature by feature, with their products.
 import { columnTokens, rowTokens } from "../capture";
-import { css, fixed, h, share } from "../dom";
+import { css, fixed, h, redraw, share } from "../dom";
 import { vectorsOf } from "../chain";
-import { dot, largestOf, softmaxSteps } from "../math";
+import { dot, largestOf } from "../math";
+import { modelWeights } from "../projections";
 import type { Store } from "../store";
 import { cannotShow } from "./steps";
 
@@ -22,7 +23,7 @@ export function strip(vector: readonly number[], largest: number, label: string)
   const width = stripWidth / vector.length;
   const [positive, negative] = [css("--accent"), css("--negative")];
   vector.forEach((value, i) => {
-    context.globalAlpha = Math.min(1, Math.abs(value) / largest);
+    context.globalAlpha = Math.min(1, Math.abs(value) / largest) || 0; // 0 for NaN
     context.fillStyle = value < 0 ? negative : positive;
     context.fillRect(i * width, 0, Math.max(1, width - (width > 4 ? 1 : 0)), 18);
   });
@@ -46,7 +47,8 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
     const scores = vectors.key.map((key, c) =>
       vectors.causal && c > row + offset ? -Infinity : dot(query, key) * vectors.scale,
     );
-    const { weights } = softmaxSteps(scores);
+    const { weights: all, explained } = modelWeights(head, vectors);
+    const weights = all[row]!;
     const best = weights.indexOf(Math.max(...weights));
     const column = store.state.column >= 0 ? Math.min(store.state.column, columns.length - 1) : best;
     const sizes = { key: largestOf(vectors.key), product: largestOf(products), query: largestOf([query]) };
@@ -58,7 +60,11 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
     chooser.addEventListener("change", () => store.update({ row: Number(chooser.value) }));
     const line = (c: number) => {
       const name = columns[c]!;
-      const pick = h("button", { type: "button", class: "plain" }, h("bdi", {}, name));
+      const pick = h(
+        "button",
+        { type: "button", class: "plain", "data-key": `key ${c}` },
+        h("bdi", {}, name),
+      );
       pick.addEventListener("click", () => store.update({ row, column: c }));
       return h(
         "tr",
@@ -75,7 +81,8 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
       .sort((a, b) => Math.abs(products[column]![b]!) - Math.abs(products[column]![a]!));
     const terms = order.slice(0, 12);
     const rest = order.slice(12).reduce((sum, i) => sum + products[column]![i]!, 0);
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         {},
@@ -103,6 +110,15 @@ export function neuronsView(store: Store): { node: HTMLElement; draw: () => void
           h("tbody", {}, ...columns.map((_, c) => line(c))),
         ),
       ),
+      ...(explained
+        ? []
+        : [
+            h(
+              "p",
+              { class: "note" },
+              "The weights are not the softmax of these sums: the model adds something to the scores that is not shown here, such as a position bias.",
+            ),
+          ]),
       h("h3", {}, h("bdi", {}, rows[row]!), " · ", h("bdi", {}, columns[column]!), ", largest products"),
       h(
         "div",

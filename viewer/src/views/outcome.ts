@@ -74,7 +74,12 @@ function bars(store: Store, steps: readonly Step[]): HTMLElement[] {
   const chooser = names.slice(0, steps.length).map((name, i) => {
     const token = h(
       "button",
-      { type: "button", class: `token${i === at ? " now" : ""}`, "aria-pressed": String(i === at) },
+      {
+        type: "button",
+        class: `token${i === at ? " now" : ""}`,
+        "data-key": `step ${i}`,
+        "aria-pressed": String(i === at),
+      },
       h("bdi", {}, name),
     );
     token.addEventListener("click", () => store.update({ written: i }));

@@ -1,5 +1,13 @@
 // The panel beside the views: description of the shown head, weights of the selected token, sums over chosen tokens.
-import { columnTokens, type Head, headName, rowSide, rowTokens } from "../capture";
+import {
+  type Capture,
+  columnTokens,
+  distanceUnit,
+  type Head,
+  headName,
+  rowSide,
+  rowTokens,
+} from "../capture";
 import { fixed, h, share } from "../dom";
 import { sumsOver } from "../math";
 import { wholeCharacter } from "../tokens";
@@ -16,15 +24,31 @@ function bar(name: string, weight: number, picked = false): HTMLElement {
   );
 }
 
-function about(head: Head): HTMLElement[] {
+function about(capture: Capture, head: Head): HTMLElement[] {
   const facts = [`entropy ${fixed(head.entropy, 2)} bits`];
-  if (head.distance !== undefined) facts.push(`mean distance ${fixed(head.distance, 1)} tokens`);
+  if (head.distance !== undefined)
+    facts.push(`mean distance ${fixed(head.distance, 1)} ${distanceUnit(capture, head)}`);
   facts.push(`kind: ${head.pattern}`);
   return [
     h("h2", {}, headName(head)),
     h("p", {}, head.caption),
     h("p", { class: "quiet" }, facts.join(" · ")),
   ];
+}
+
+/**
+ * Return the columns whose weights the panel lists: the largest eight, the largest first, and the selected one. `rest` is
+ * the largest weight of the others; undefined if there are none.
+ */
+export function listedColumns(
+  weights: readonly number[],
+  column: number,
+): { shown: number[]; rest: number | undefined } {
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
+  const shown = order.slice(0, 8);
+  if (column >= 0 && !shown.includes(column)) shown.push(column);
+  const next = order.find((c) => !shown.includes(c));
+  return { shown, rest: next === undefined ? undefined : weights[next] };
 }
 
 /** Show the largest weights of the selected row. */
@@ -41,26 +65,22 @@ function rowReadout(store: Store, head: Head): HTMLElement[] {
       ),
     ];
   const names = columnTokens(store.capture, head);
-  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
-  const shown = order.slice(0, 8);
-  if (column >= 0 && !shown.includes(column)) shown.push(column);
+  const { shown, rest } = listedColumns(weights, column);
   const side = rowSide(store.capture, head);
   const whole = side && wholeCharacter(side, row);
   return [
     h("h3", {}, h("bdi", {}, tokens[row]!), " attends to"),
     ...(whole ? [h("p", { class: "quiet" }, "A part of ", h("bdi", {}, whole), ".")] : []),
     h("ol", { class: "bars" }, ...shown.map((i) => bar(names[i]!, weights[i]!, i === column))),
-    ...(order.length > shown.length
-      ? [
+    ...(rest === undefined
+      ? []
+      : [
           h(
             "p",
             { class: "quiet" },
-            weights[order[shown.length]!]! > 0
-              ? `Each of the others has at most ${share(weights[order[shown.length]!]!)}.`
-              : "The others have 0 %.",
+            rest > 0 ? `Each of the others has at most ${share(rest)}.` : "The others have 0 %.",
           ),
-        ]
-      : []),
+        ]),
   ];
 }
 
@@ -88,7 +108,7 @@ export function panelView(store: Store): { node: HTMLElement; draw: () => void }
   const words = h("div");
   const draw = () => {
     const head = store.current();
-    words.replaceChildren(...about(head));
+    words.replaceChildren(...about(store.capture, head));
     readout.replaceChildren(...rowReadout(store, head), ...sumReadout(store, head));
   };
   return { node: h("aside", { class: "panel" }, words, readout), draw };

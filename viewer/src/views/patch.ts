@@ -1,6 +1,6 @@
 // Patching: replace the state of one token after one layer by that of another sentence, and measure the change.
 import type { Capture } from "../capture";
-import { fixed, h } from "../dom";
+import { fixed, h, redraw } from "../dom";
 import { partnerOf } from "../live/examples";
 import { changedPasses, forcedQuestion } from "../live/forced";
 import { ServerError } from "../live/protocol";
@@ -133,7 +133,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       const shade = Math.round(45 * Math.max(0, (value ?? 0) / most));
       const button = h(
         "button",
-        { type: "button", class: "plain", disabled: value === undefined },
+        { type: "button", class: "plain", "data-key": nameOf(place), disabled: value === undefined },
         value === undefined ? "·" : fixed(value, 2),
       );
       button.addEventListener("click", () => void pick(place));
@@ -200,7 +200,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     go.textContent =
       running && total > 0 && !picked ? `Cancel (${lost.size} of ${total})` : "Patch every place";
     const outcome = picked?.outcome;
-    body.replaceChildren(
+    redraw(
+      body,
       ...(message ? [h("p", { class: "note", role: "alert" }, message)] : []),
       ...(lost.size > 0 ? [grid()] : []),
       ...(picked

@@ -2,7 +2,7 @@
 // the weight is low.
 import { rowTokens } from "../capture";
 import { textOn } from "../colour";
-import { css, h, percent, s } from "../dom";
+import { css, h, percent, redraw, s } from "../dom";
 import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
@@ -99,7 +99,8 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
     );
     chooser.addEventListener("change", () => store.update({ row: Number(chooser.value) }));
     const special = shown.slice(0, patches.specials).reduce((sum, weight) => sum + weight, 0);
-    node.replaceChildren(
+    redraw(
+      node,
       h("p", {}, "Attention of ", chooser, " over the patches of the picture, percent."),
       svg,
       h(

@@ -115,13 +115,13 @@ export function projectionBody(
 
 /** The step “Heads joined”, or undefined if the capture has the vectors of no head of the layer. */
 export function joinedBody(store: Store, head: Head, rows: readonly string[], row: number): Step | undefined {
-  const { heads } = layerOutput(store.capture, head);
+  const { heads, count } = layerOutput(store.capture, head);
   const known = heads.filter((each) => each.output);
   if (known.length === 0 || head.head === undefined) return undefined;
   const size = known[0]!.output![0]?.length ?? 0;
   return {
     title: "Heads joined",
-    sentence: `The outputs of the ${heads.length} heads of a token stand one after another: a vector of ${heads.length * size} numbers.`,
+    sentence: `The outputs of the ${count} heads of a token stand one after another: a vector of ${count * size} numbers.`,
     body: () => [
       h("p", { class: "quiet" }, "Outputs for ", h("bdi", {}, rows[row]!), ", one head in each line."),
       vectorTable(
@@ -130,7 +130,7 @@ export function joinedBody(store: Store, head: Head, rows: readonly string[], ro
         [known.findIndex((each) => headKey(each.head) === headKey(head)), -1],
         { name: "Joined heads" },
       ),
-      ...(known.length < heads.length
+      ...(known.length < count
         ? [h("p", { class: "quiet" }, "The vectors of the other heads are left out.")]
         : []),
     ],
@@ -139,14 +139,14 @@ export function joinedBody(store: Store, head: Head, rows: readonly string[], ro
 
 /** Of one number of the layer's output: the part of each head, and the bias. */
 function partsLine(store: Store, head: Head, name: string, row: number, feature: number): HTMLElement[] {
-  const { heads, output, bias } = layerOutput(store.capture, head);
-  const parts = heads.map(({ output, weight }) =>
-    output && weight ? dot(output[row]!, column(weight, feature)) : undefined,
+  const { heads, count, output, bias } = layerOutput(store.capture, head);
+  const parts = heads.flatMap(({ head, output, weight }) =>
+    output && weight ? [{ head, part: dot(output[row]!, column(weight, feature)) }] : [],
   );
   const added = bias?.[feature] ?? 0;
-  const known = parts.reduce<number>((sum, part) => sum + (part ?? 0), added);
+  const known = parts.reduce((sum, { part }) => sum + part, added);
   const total = output?.[row]?.[feature];
-  const complete = parts.every((part) => part !== undefined);
+  const complete = parts.length === count;
   if (total === undefined && !complete) return [];
   const rest = complete ? [] : [` + ${fixed(total! - known, 3)} (other heads)`];
   const line = h(
@@ -155,9 +155,7 @@ function partsLine(store: Store, head: Head, name: string, row: number, feature:
     "Output(",
     h("bdi", {}, name),
     `, ${feature}) = `,
-    ...parts.flatMap((part, i) =>
-      part === undefined ? [] : [`${i > 0 ? " + " : ""}${fixed(part, 3)} (head ${heads[i]!.head.head})`],
-    ),
+    ...parts.map(({ head, part }, i) => `${i > 0 ? " + " : ""}${fixed(part, 3)} (head ${head.head})`),
     ...rest,
     ...(bias ? [` + ${fixed(added, 3)} (bias)`] : []),
     " = ",

@@ -1,7 +1,7 @@
 // Ranking of heads by the log-probability that is lost if the head is ablated. The values come from the capture, or the
 // server measures them.
 import { type Head, headKey, headName } from "../capture";
-import { fixed, h } from "../dom";
+import { fixed, h, redraw } from "../dom";
 import { changedPasses, forcedQuestion, generates } from "../live/forced";
 import { lostBetween } from "../outcome";
 import type { Store } from "../store";
@@ -128,18 +128,22 @@ export function rankingPart(store: Store): { node: HTMLElement; draw: () => void
       ),
     ];
     if (store.live && store.capture.steps) {
-      const button = (label: string, action: () => void) => {
-        const made = h("button", { type: "button" }, label);
+      const button = (key: string, label: string, action: () => void) => {
+        const made = h("button", { type: "button", "data-key": key }, label);
         made.addEventListener("click", action);
         return made;
       };
       const finished = ranked.length > 0 && ranked.length === total;
       const buttons = running
-        ? [button(finished ? "Cancel" : `Cancel (${ranked.length} of ${total})`, () => running?.abort())]
+        ? [
+            button("measure", finished ? "Cancel" : `Cancel (${ranked.length} of ${total})`, () =>
+              running?.abort(),
+            ),
+          ]
         : [
-            button("Measure every head", () => void run(rank)),
+            button("measure", "Measure every head", () => void run(rank)),
             ...(finished && generates(store.capture)
-              ? [button("Switch off, largest first, until the text changes", () => void run(flip))]
+              ? [button("flip", "Switch off, largest first, until the text changes", () => void run(flip))]
               : []),
           ];
       parts.push(h("p", { class: "controls" }, ...buttons));
@@ -147,7 +151,7 @@ export function rankingPart(store: Store): { node: HTMLElement; draw: () => void
     if (message) parts.push(h("p", { class: "note", role: "alert" }, message));
     const most = ranked[0]?.lost ?? 0;
     parts.push(h("ol", { class: "bars changes" }, ...ranked.slice(0, 12).map((each) => row(each, most))));
-    node.replaceChildren(...parts);
+    redraw(node, ...parts);
     node.hidden = !store.capture.steps || (!store.live && ranked.length === 0);
   };
   return { node, draw };

@@ -23,7 +23,7 @@ export function smallMap({ title, matrix, maximum }: SmallMap): HTMLElement {
   const gap = side >= 8 ? 1 : 0;
   matrix.forEach((row, r) =>
     row.forEach((value, c) => {
-      context.globalAlpha = 0.04 + 0.96 * Math.min(1, Math.abs(value) / Math.max(maximum, 1e-12));
+      context.globalAlpha = 0.04 + 0.96 * (Math.min(1, Math.abs(value) / Math.max(maximum, 1e-12)) || 0); // 0 for NaN
       context.fillStyle = value < 0 ? negative : positive;
       context.fillRect(c * side, r * side, side - gap, side - gap);
     }),

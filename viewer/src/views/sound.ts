@@ -1,6 +1,6 @@
 // The view "Sound": the weights of one query over the spectrogram, and a row of weights for every generated word.
 import { columnSide, rowTokens } from "../capture";
-import { css, h, s, share } from "../dom";
+import { css, h, redraw, s, share } from "../dom";
 import { rowsOf } from "../packed";
 import { cellCount, heard, peak, profile, type Query, queriesOf, ticks } from "../sound";
 import type { Store } from "../store";
@@ -134,6 +134,7 @@ function strips(store: Store, queries: readonly Query[], row: number): HTMLEleme
         {
           type: "button",
           class: "plain",
+          "data-key": `row ${query.row}`,
           "aria-pressed": String(query.row === row),
           "aria-label": `${query.name}: ${share(weight)} at ${time.toFixed(2)} seconds`,
           title: `${share(weight)} at ${time.toFixed(2)} s`,
@@ -171,7 +172,8 @@ export function soundView(store: Store): { node: HTMLElement; draw: () => void }
     const all = h("button", { type: "button", class: "small", disabled: query.row < 0 }, "Mean over all");
     all.addEventListener("click", () => store.update({ row: -1, column: -1 }));
     const select = every ? (row: number) => store.update({ row, column: -1 }) : undefined;
-    node.replaceChildren(
+    redraw(
+      node,
       h(
         "p",
         {},

@@ -3,7 +3,7 @@ import { columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../c
 import type { Capture } from "../capture.gen";
 import { type Chain, chainOf, inputsOf, type Vectors } from "../chain";
 import { fixed, h } from "../dom";
-import { columnSums, diagonalRows, isSymmetric, largestDifference, softmaxSteps } from "../math";
+import { columnSums, diagonalRows, isSymmetric, largestDifference, length, softmaxSteps } from "../math";
 import type { Store } from "../store";
 import { layerInput } from "../projections";
 import { dotProduct, matrixTable, vectorTable } from "./matrix";
@@ -194,9 +194,10 @@ function softmaxPart({ store, head, rows, columns, row, column, chain }: Parts):
   ];
 }
 
-function valueSteps(parts: Parts): Step[] {
-  const { store, head, values, rows, columns, row, column, chain } = parts;
-  const ranked = columns.map((_, i) => i).sort((a, b) => chain.weights[row]![b]! - chain.weights[row]![a]!);
+function valueSteps({ store, head, values, rows, columns, row, column, chain }: Parts): Step[] {
+  // A short value vector adds little even with the largest weight, so the parts are ranked by their length.
+  const parts = values.value.map((value, i) => chain.weights[row]![i]! * length(value));
+  const ranked = columns.map((_, i) => i).sort((a, b) => parts[b]! - parts[a]!);
   const steps: Step[] = [
     {
       title: "Values",
@@ -205,7 +206,7 @@ function valueSteps(parts: Parts): Step[] {
     },
     {
       title: "Weighted sum",
-      sentence: `The output of a token is the sum of all value vectors, each times its weight. The largest part comes from “${columns[ranked[0]!]}”.`,
+      sentence: `The output of a token is the sum of all value vectors, each times its weight. The longest of these vectors is that of “${columns[ranked[0]!]}”.`,
       body: () => [
         h(
           "p",

@@ -1,6 +1,6 @@
 // The view "What if": switch heads off and compare the result with the unchanged model.
 import { headKey, headName, kindsOf, kindTitle } from "../capture";
-import { h } from "../dom";
+import { h, redraw } from "../dom";
 import { changedPasses } from "../live/forced";
 import { type Outcome, outcomeOf, writtenOutcome } from "../outcome";
 import type { Store } from "../store";
@@ -108,11 +108,11 @@ export function whatIfView(store: Store): { node: HTMLElement; draw: () => void 
     if (store.state.view !== "whatif") return;
     const key = store.state.off.join(",");
     if (key !== known.key) compute(key);
-    chooser.replaceChildren(switches(store));
+    redraw(chooser, switches(store));
     const { outcome, error } = known;
     if (key === "") result.replaceChildren(h("p", { class: "quiet" }, "All heads are on."));
     else if (error) result.replaceChildren(h("p", { class: "note" }, error));
-    else if (outcome) result.replaceChildren(...outcomeParts(store, outcome));
+    else if (outcome) redraw(result, ...outcomeParts(store, outcome));
     else if (result.childElementCount < 2) result.replaceChildren(h("p", { class: "quiet" }, "Computing…"));
     ranking.draw();
     patch.draw();

@@ -266,6 +266,35 @@ test("errors are shown, and a running request can be cancelled", async ({ page: 
   await expect(browser.getByRole("alert")).toContainText("The server does not answer");
 });
 
+test("an answer that arrives after the user went back is not shown", async ({ page: browser }) => {
+  const errors = await visit(browser, fragment({ ...asked, view: "lines" }));
+  const pieces = browser.locator(".reading .piece");
+  await expect(pieces.first()).toHaveText("t5");
+  let answer = (): void => undefined;
+  const held = new Promise<void>((done) => (answer = done));
+  await browser.route(`${server.url}/attend`, async (route) => {
+    await held;
+    await route.continue().catch(() => undefined); // the page has cancelled the request
+  });
+  const go = (parts: Record<string, string>) =>
+    browser.evaluate((address) => (location.hash = address), fragment(parts));
+  await go({ ...asked, text: "t7 t7" });
+  await expect(browser.getByText("Computing…")).toBeVisible();
+  await browser.goBack();
+  await expect(browser.getByText("Computing…")).toBeHidden();
+  await expect(browser.getByLabel("Sentence")).toHaveValue(tinyText);
+  // A change of the shown page during a request does not give the answer the address of that page.
+  await go({ ...asked, text: "t7 t9" });
+  await expect(browser.getByText("Computing…")).toBeVisible();
+  await browser.getByRole("tab", { name: "Table" }).click();
+  await expect(browser).toHaveURL(/text=t5/);
+  answer();
+  await expect(pieces.first()).toHaveText("t7");
+  await expect(pieces.nth(1)).toHaveText("t9");
+  await expect(browser).toHaveURL(/text=t7\+t9/);
+  expect(errors).toEqual([]);
+});
+
 test("a server that is loading is asked again; one with keys gets the key", async ({ page: browser }) => {
   let asks = 0;
   const origin = "http://regard.test";

@@ -112,6 +112,11 @@ test("the path of a common word is drawn for both texts", async ({ page: browser
   await show(browser, "both", one, "#view=compare");
   const drawn = browser.locator(".compare .picture text.over");
   await expect(drawn).toHaveText(["bank ¹", "bank ²", "money ¹", "grows ¹", "river ²", "flows ²"]);
+  // The paths have the colours of the scheme.
+  const colour = () => drawn.first().evaluate((node) => getComputedStyle(node).fill);
+  const light = await colour();
+  await browser.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(colour).not.toBe(light);
 });
 
 test("long texts are compared by their first tokens", async ({ page: browser }) => {
@@ -138,4 +143,57 @@ test("lines of a few words over many positions are the largest of each word", as
   await show(browser, "positions", sampleCapture({ source }), "#view=lines&head=cross.0.0");
   await expect(browser.locator(".lines path")).toHaveCount(3 * 3);
   await expect(browser.locator(".lines svg text").filter({ hasText: "0.02 s, band 0" })).toHaveCount(1);
+});
+
+test("lines are drawn if the selected token is not among the drawn ones", async ({ page: browser }) => {
+  const source = Array.from({ length: 404 }, (_, i) => `t${i}`);
+  const long = sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 });
+  await show(browser, "last", long, "#view=lines&row=402");
+  await expect(browser.locator(".lines path").first()).toBeAttached();
+  await show(browser, "first", long, "#view=lines&row=2");
+  await expect(browser.locator(".lines path")).toHaveCount(3);
+});
+
+test("a control keeps the focus after it changes the view", async ({ page: browser }) => {
+  const capture = sampleCapture({ kind: "encoder", source: ["the", "fox", "and", "the", "dog"] });
+  sampleVectors(capture);
+  await show(browser, "focus", capture, "#view=layers&head=encoder.0.0");
+  for (const [view, label] of [
+    ["Inside a layer", "Token"],
+    ["Neurons", "Query token"],
+  ] as const) {
+    await browser.getByRole("tab", { name: view }).click();
+    await browser.getByLabel(label, { exact: true }).focus();
+    await browser.getByLabel(label, { exact: true }).selectOption("2");
+    await expect(browser).toHaveURL(/row=2/);
+    await expect(browser.getByLabel(label, { exact: true })).toBeFocused();
+    await expect(browser.getByLabel(label, { exact: true })).toHaveValue("2");
+    await browser.getByLabel(label, { exact: true }).selectOption("1");
+  }
+  const writer = sampleCapture({ kind: "decoder", target: ["a", "the", "b", "the", "c"] });
+  sampleSteps(writer);
+  await show(browser, "focus-steps", writer, "#view=generation");
+  await browser.locator(".generation button.token").nth(2).press("Enter"); // the second "the"
+  await expect(browser).toHaveURL(/written=2/);
+  await expect(browser.locator(".generation button.token").nth(2)).toBeFocused();
+});
+
+test("interventions are listed, and those without an effect are named", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  capture.interventions = [
+    { kind: "zero", at: "encoder.0.0", detail: "zero encoder.0.0 positions=99" },
+    { kind: "scale", at: "cross.1", detail: "scale cross.1 by=2" },
+  ];
+  const message =
+    "'zero encoder.0.0 positions=99' changed nothing: no input has tokens at the given positions";
+  capture.warnings = [{ intervention: "zero encoder.0.0 positions=99", reason: "positions", message }];
+  capture.translation = "der Fuchs";
+  capture.translation_without_ablation = "ein Fuchs";
+  await show(browser, "interventions", capture);
+  const header = browser.locator("header");
+  await expect(header).toContainText(
+    "Interventions: zero encoder.0.0 positions=99; scale cross.1 by=2. Weights have 8 bits",
+  );
+  await expect(header.locator(".note")).toHaveText(`${message}.`);
+  await expect(header).toContainText("Without these changes: ein Fuchs");
 });

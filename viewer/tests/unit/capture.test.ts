@@ -4,16 +4,28 @@ import { describe, expect, test } from "vitest";
 import {
   CaptureError,
   columnTokens,
+  distanceUnit,
   firstHead,
   headKey,
+  mostTelling,
   readCapture,
   rowTokens,
   weightsOf,
 } from "../../src/capture";
-import type { Capture, Packed } from "../../src/capture.gen";
+import type { Capture, Head, Packed } from "../../src/capture.gen";
+import { fixed } from "../../src/dom";
+import { largestOf, nextTokenProbabilities } from "../../src/math";
 import { rowsOf } from "../../src/packed";
 import { decoded, shownTokens, wholeCharacter } from "../../src/tokens";
-import { packed, sampleBeams, sampleCapture, sampleFilm, sampleTokenizers, sampleVectors } from "../sample";
+import {
+  packed,
+  sampleBeams,
+  sampleCapture,
+  sampleFilm,
+  sampleSteps,
+  sampleTokenizers,
+  sampleVectors,
+} from "../sample";
 
 describe("readCapture", () => {
   test("labels rows of cross-attention with the tokens that they generated", () => {
@@ -65,6 +77,38 @@ describe("readCapture", () => {
     expect(thumbnail).toThrow("attention[2].thumbnail");
     expect(damaged(({ compared }) => (compared!.version = 3 as 2))).toThrow("version 2");
   });
+  test("names the members that are missing or of another type", () => {
+    const without = (change: (capture: Record<string, unknown> & Capture) => unknown) => {
+      const capture = sampleCapture();
+      sampleSteps(capture);
+      change(capture as Record<string, unknown> & Capture);
+      return () => readCapture(JSON.parse(JSON.stringify(capture)));
+    };
+    expect(without(() => undefined)).not.toThrow();
+    for (const name of ["model", "text", "tokens", "ablated", "interventions"]) {
+      expect(without((capture) => (capture[name] = undefined))).toThrow(CaptureError);
+      expect(without((capture) => (capture[name] = undefined))).toThrow(`${name}: expected`);
+    }
+    for (const name of ["kind", "layer", "entropy", "telling", "pattern", "caption", "thumbnail"])
+      expect(
+        without(
+          (capture) => ((capture.attention[1] as unknown as Record<string, unknown>)[name] = undefined),
+        ),
+      ).toThrow(`attention[1].${name}: expected`);
+    expect(without((capture) => (capture.attention[0]!.kind = "constructor" as "cross"))).toThrow(
+      "attention[0].kind: expected",
+    );
+    expect(without((capture) => capture.tokens.source!.special!.pop())).toThrow(
+      "tokens.source.special: expected a list of 4 elements, as many as in text",
+    );
+    expect(without((capture) => (capture.tokens.target!.text[1] = 5 as unknown as string))).toThrow(
+      "tokens.target.text: expected a list of strings",
+    );
+    expect(without((capture) => capture.steps![2]!.logits.pop())).toThrow("steps[2].logits: expected");
+    expect(() => readCapture({ version: 2, attention: [null] })).toThrow(CaptureError);
+    const steps = { version: 2, attention: [1], steps: 5 };
+    expect(() => readCapture(steps)).toThrow(CaptureError);
+  });
   test("the samples of the tests fit the schema", () => {
     const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
     const fits = new Ajv2020().compile(schema);
@@ -111,5 +155,51 @@ describe("tokens", () => {
     expect(wholeCharacter(tokens, 5)).toBe(" क");
     expect(wholeCharacter(tokens, 0)).toBeUndefined();
     expect(decoded("e0a495")).toBe("क");
+  });
+});
+
+describe("the mean distance of a head", () => {
+  const size = { hidden: 8, vocabulary: 9, parameters: 1, points: [], weights: [] };
+  const capture = sampleCapture();
+  const [encoder, decoder] = ["encoder", "decoder"].map((kind) =>
+    capture.attention.find((head) => head.kind === kind)!,
+  ) as [Head, Head];
+  const units = (drawing: Capture["drawing"]) =>
+    [encoder, decoder].map((head) => distanceUnit({ ...capture, ...(drawing ? { drawing } : {}) }, head));
+  test("is in patches of a picture and in positions of a sound", () => {
+    const kind = "encoder-decoder";
+    const patches = { rows: 2, columns: 2, specials: 0 };
+    expect(units(undefined)).toEqual(["tokens", "tokens"]);
+    expect(units({ kind, input: "tokens", ...size })).toEqual(["tokens", "tokens"]);
+    expect(units({ kind, input: "pixels", patches, ...size })).toEqual(["patches", "tokens"]);
+    expect(units({ kind, input: "features", ...size })).toEqual(["positions", "tokens"]);
+  });
+});
+
+describe("a capture of a model with numbers that are not finite", () => {
+  const broken = () => {
+    const capture = sampleCapture();
+    sampleSteps(capture);
+    capture.precision = "f32";
+    capture.attention[0]!.weights = [1, 2, 3, 4].map(() => [NaN, 0, 0, 1]);
+    capture.attention[0]!.distance = capture.attention[0]!.telling = NaN;
+    capture.steps![0]!.logits[4] = -Infinity;
+    capture.steps![1]!.log_sum_exp = capture.steps![1]!.logits[0] = NaN;
+    return readCapture(JSON.parse(JSON.stringify(capture))); // JSON has null for each of them
+  };
+  test("has NaN, which has a text", () => {
+    const { attention } = broken();
+    expect(weightsOf(attention[0]!)![0]).toEqual([NaN, 0, 0, 1]);
+    expect(fixed(attention[0]!.distance!)).toBe("NaN");
+    expect(attention[1]!.distance).toBe(2.5);
+    expect(largestOf(weightsOf(attention[0]!)!)).toBe(1);
+    expect(mostTelling(attention.slice(0, 2))).toBe(attention[1]);
+  });
+  test("has excluded tokens of probability 0", () => {
+    const steps = broken().steps!;
+    expect(steps[0]!.logits[4]).toBe(-Infinity);
+    expect(steps[1]!.logits[0]).toBeNaN();
+    const all = { temperature: 1, topK: 0, topP: 1 };
+    expect(nextTokenProbabilities(steps[0]!.logits, steps[0]!.log_sum_exp, all)[4]).toBe(0);
   });
 });

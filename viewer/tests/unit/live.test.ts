@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyOf } from "../../src/live/protocol";
+import { bodyOf, secondsOf } from "../../src/live/protocol";
 import { Live, questionIn } from "../../src/live/live";
 import { forcedQuestion } from "../../src/live/forced";
 import { chapterAddress, chapterIn, chapters } from "../../src/live/story";
@@ -47,6 +47,12 @@ describe("questions", () => {
     };
     continued.tokens.target!.ids = [7, 8, 9, 10];
     expect(forcedQuestion(continued)).toEqual({ written: [9, 10], generate: 0 });
+  });
+});
+
+describe("the header Retry-After", () => {
+  test("is a number of seconds; a date is not waited for", () => {
+    expect(["7", " 2 ", null, "", "Wed, 21 Oct 2026 07:28:00 GMT"].map(secondsOf)).toEqual([7, 2, 0, 0, 0]);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   nextTokenProbabilities,
   normals,
   principalPlane,
+  rankCorrelation,
   sinkColumns,
   sinusoids,
   softmaxGradient,
@@ -183,5 +184,16 @@ describe("matched words", () => {
       ["the", 3, 3],
       ["boy", 4, 1],
     ]);
+  });
+});
+
+describe("rank correlation", () => {
+  test("does not depend on the order of equal values", () => {
+    expect(rankCorrelation([4, 3, 2, 1], [9, 5, 3, 0])).toBeCloseTo(1, 12);
+    expect(rankCorrelation([4, 3, 2, 1], [0, 1, 2, 7])).toBeCloseTo(-1, 12);
+    // Ranks from the mean: 1.5, 0.5, -0.5, -1.5 and 1.5, -0.5, -0.5, -0.5; 3 / √(5 · 3).
+    expect(rankCorrelation([4, 3, 2, 1], [1, 0, 0, 0])).toBeCloseTo(Math.sqrt(0.6), 12);
+    expect(rankCorrelation([1, 2, 3, 4], [0, 0, 0, 1])).toBeCloseTo(Math.sqrt(0.6), 12);
+    expect(rankCorrelation([4, 3, 2, 1], [0, 0, 0, 0])).toBeNaN();
   });
 });

@@ -3,6 +3,8 @@ import { readCapture } from "../../src/capture";
 import { dot, largestDifference } from "../../src/math";
 import { rowsOf } from "../../src/packed";
 import { addParameters, agrees, applied, factorsOf, layerOutput, outputOf } from "../../src/projections";
+import { Store } from "../../src/store";
+import { joinedBody } from "../../src/views/projection";
 import { packed16, sampleCapture, sampleParameters, sampleVectors } from "../sample";
 
 function sample() {
@@ -56,6 +58,27 @@ describe("parameters", () => {
         );
         expect(parts.reduce((a, b) => a + b, bias![i]!)).toBeCloseTo(x, 3);
       }),
+    );
+  });
+
+  test("a capture of some heads of a layer does not have the whole output", () => {
+    const capture = sample();
+    capture.drawing = {
+      kind: "encoder-decoder",
+      hidden: 8,
+      vocabulary: 100,
+      parameters: 1,
+      input: "tokens",
+      points: [{ name: "encoder.0.self.query", shape: [4, 24], heads: 3 }],
+      weights: [],
+    };
+    const head = capture.attention[0]!;
+    expect(layerOutput(capture, head).count).toBe(3);
+    capture.attention = [head];
+    expect(layerOutput(capture, head)).toMatchObject({ count: 3, heads: [{ head }] });
+    const size = outputOf(head)![0]!.length;
+    expect(joinedBody(new Store(capture), head, ["a"], 0)!.sentence).toContain(
+      `The outputs of the 3 heads of a token stand one after another: a vector of ${3 * size} numbers.`,
     );
   });
 
