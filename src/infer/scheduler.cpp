@@ -237,6 +237,7 @@ void Scheduler::collect_batch() {
     const Hypotheses& search = *job->search;
     const bool starts = search.generated() == 0;
     job->rows_now = 0;
+    if (!starts || job->fed_now > 0) ++computed_;
     if (starts && !feed_prompt(*job)) continue;
     for (std::int64_t row = 0; row < search.rows(); ++row) {
       if (!starts) feed_row(*job, row);
@@ -380,6 +381,7 @@ std::int64_t Scheduler::prefilling() const {
 }
 
 bool Scheduler::step() {
+  computed_ = 0;
   admit();
   if (jobs_.empty()) return false;
   collect_batch();

@@ -105,6 +105,8 @@ class Scheduler {
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   std::int64_t prefilling() const;  // number of running requests whose prefill is not complete
+  // Number of requests in the pass of the last step, including those that ended in it; 0 if no pass ran.
+  std::int64_t computed() const { return computed_; }
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 
@@ -175,6 +177,7 @@ class Scheduler {
   std::vector<std::int32_t> free_slots_;
   std::vector<Prefix> prefixes_;
   std::uint64_t uses_ = 0, steps_ = 0;
+  std::int64_t computed_ = 0;
 
   // Buffers of one step. They are members, so that a step allocates memory only if it admits or removes a
   // request, or grows a buffer for a long text.

@@ -72,6 +72,9 @@ class Sessions : private Listener {
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
   std::int64_t prefilling() const { return prefilling_; }  // number of running sessions that are in prefill
+  // Number of sessions in the pass of the last step, including those that ended in it; 0 if the step only
+  // called callbacks. Must not be called during step().
+  std::int64_t computed() const { return scheduler_.computed(); }
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 

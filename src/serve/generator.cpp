@@ -173,9 +173,9 @@ void Generator::join(const std::shared_ptr<Generation>& generation) {
 void Generator::run() {
   while (take_work()) {
     try {
-      if (!sessions_.step()) continue;
+      if (!sessions_.step() || sessions_.computed() == 0) continue;
       ++metrics_.batches;
-      metrics_.batched += static_cast<std::uint64_t>(sessions_.running());
+      metrics_.batched += static_cast<std::uint64_t>(sessions_.computed());
     } catch (...) {
       // A step throws only if memory is exhausted, so the error is not caused by a single request.
       const Error error = caught_error();

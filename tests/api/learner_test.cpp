@@ -118,7 +118,7 @@ TEST(Learner, StepAfterBackwardUsesItsGradients) {
   const Value w = learner.parameter("w", x);
   const Value loss = learner.squared_error(w, target), other = learner.squared_error(w, x);
   learner.backward(loss);
-  EXPECT_REGARD_ERROR(learner.backward(loss), ErrorKind::usage, "begin()");
+  EXPECT_REGARD_ERROR(learner.backward(loss), ErrorKind::usage, "backward() was called twice since begin()");
   EXPECT_REGARD_ERROR(learner.step(other, 0.1f), ErrorKind::usage, "begin()");
 }
 

@@ -1,4 +1,5 @@
 // Limits of a capture: maps without weights, thumbnails, activations, parts of layers and long sounds.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -221,6 +222,45 @@ TEST(CaptureLimits, LongSoundsKeepTheLastLayers) {
   one.layers = {0}, one.heads = {0};
   EXPECT_EQ(limited(layer / heads, one), (std::pair{std::string(), std::set<std::int64_t>{0}}));
   EXPECT_REGARD_ERROR(limited(layer / heads - 1, one), ErrorKind::invalid_input, "too much memory");
+}
+
+// 900,000 weights are written: those of the maps with the highest scores. A map that exceeds the rest of the
+// limit is left out, and a smaller one after it is written.
+TEST(CaptureLimits, WeightsAreThoseOfTheHighestScores) {
+  for (const std::int64_t last : {299, 300, 301}) {
+    View view;
+    double score = 0;
+    for (const std::int64_t rows : {last, std::int64_t{301}, std::int64_t{600}}) {
+      Map& map = view.maps.emplace_back();
+      map.head = {Kind::decoder, 0, std::ssize(view.maps) - 1};
+      map.rows = rows, map.columns = 1000;
+      map.weights.assign(static_cast<std::size_t>(rows * 1000), 0.25f);
+      map.summary.emplace().telling = ++score;
+    }
+    const json capture = json::parse(to_json(view));
+    std::vector<bool> written;
+    for (const json& head : capture["attention"]) written.push_back(head.contains("weights"));
+    EXPECT_EQ(written, (std::vector<bool>{last <= 300, false, true})) << last;
+    EXPECT_EQ(capture.value("left_out", ""),
+              fmt::format("The weights of {} of 3 heads are left out: these heads have a thumbnail only.",
+                          last <= 300 ? 1 : 2));
+  }
+}
+
+// The bytes of the candidates are written if one of them is an incomplete character.
+TEST(CaptureLimits, StepsHaveTheBytesOfIncompleteCharacters) {
+  View view;
+  view.steps = {{.candidates = {{.id = 4, .text = "a", .logit = 1, .bytes = ""},
+                                {.id = 5, .text = "x", .logit = 0.5f, .bytes = "\xe0\xa4"}},
+                 .log_sum_exp = 2,
+                 .written_logit = 0.5f},
+                {.candidates = {{.id = 7, .text = "b", .logit = 3, .bytes = ""}},
+                 .log_sum_exp = 3.5,
+                 .written_logit = 3}};
+  EXPECT_EQ(json::parse(to_json(view))["steps"], json::parse(R"([
+      {"log_sum_exp": 2, "written_logit": 0.5, "ids": [4, 5], "text": ["a", "x"], "logits": [1, 0.5],
+       "bytes": ["", "e0a4"]},
+      {"log_sum_exp": 3.5, "written_logit": 3, "ids": [7], "text": ["b"], "logits": [3]}])"));
 }
 
 TEST(CaptureLimits, LongSoundsOfAnEncoderDecoderKeepTheDecoder) {

@@ -106,6 +106,15 @@ TEST_F(InterventionInput, AModelWithTwoEncodersNeedsATower) {
   expect_error("zero text.encoder.9.residual", "the model has no such place for an intervention");
 }
 
+TEST_F(InterventionInput, AnUnknownPlaceHasASuggestionOrTwoExamples) {
+  expect_error("zero encoder.12.mixture_of_experts",
+               "the model has no such place for an intervention (expected a point such as "
+               "decoder.0.feed_forward.inner or decoder.output, found encoder.12.mixture_of_experts)");
+  expect_error("zero decoder.0.residua",
+               "the model has no such place for an intervention (found decoder.0.residua). Did you mean "
+               "decoder.0.residual?");
+}
+
 TEST_F(InterventionInput, AVectorHasTheSizeOfItsPlace) {
   const std::int64_t width = model_->hidden_size();
   const std::string two =

@@ -106,6 +106,13 @@ TEST(StudyMediaErrors, AListOfLabelsNamesTheFirstTen) {
   for (const char* wrong : {"-1", "3", "1.0", "1 "})
     EXPECT_REGARD_ERROR(inspect::class_of(*model, wrong), ErrorKind::invalid_input, "no such label");
   EXPECT_EQ(inspect::class_of(*model, "0"), 0);
+  for (const int count : {10, 11}) {
+    folder.config["id2label"] = Json::object();
+    for (int i = 0; i < count; ++i)
+      folder.config["id2label"][std::to_string(i)] = std::string(1, static_cast<char>('a' + i));
+    EXPECT_REGARD_ERROR(inspect::class_of(*make_model(folder.config), "other"), ErrorKind::invalid_input,
+                        "(expected one of a, b, c, d, e, f, g, h, i, j, found 'other')");
+  }
 }
 
 TEST(TensorNames, UnknownNamesHaveASuggestionOrAList) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "inspect/alignment_error.h"
 #include "inspect/gradients.h"
 #include "inspect/head_flip.h"
@@ -91,6 +93,38 @@ TEST_F(StudyNotes, OfDirectAttributionAreTheSumAndTheRest) {
     EXPECT_GE(std::abs(std::get<double>(found.rows[i - 1][1])), std::abs(std::get<double>(found.rows[i][1])));
 }
 
+TEST_F(StudyNotes, TheLensHasARowForEachLayerAndPosition) {
+  inspect::StudyExample example;
+  example.input.target = gpt_.read("the fox").ids;
+  example.labels.assign(example.input.target.begin() + 1, example.input.target.end());
+  example.labels.push_back(kIgnoredLabel);
+  const auto cells = inspect::logit_lens(*gpt_.model, pool_, example);
+  ASSERT_EQ(cells.size(), 7u * 3);
+  const auto shown = [&](std::int32_t id) { return inspect::shown_token(gpt_.source.get(), id); };
+  std::vector<std::vector<inspect::StudyCell>> rows;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const inspect::LensCell& cell = cells[i];
+    const bool last = i >= 18;
+    EXPECT_EQ(cell.position, static_cast<std::int64_t>(i / 3));
+    EXPECT_EQ(cell.layer, static_cast<std::int64_t>(i % 3) - 1);
+    EXPECT_EQ(cell.wanted, last ? kIgnoredLabel : example.input.target[i / 3 + 1]);
+    rows.push_back({std::to_string(i / 3), shown(example.input.target[i / 3]),
+                    i % 3 == 0 ? "embedding" : std::to_string(i % 3 - 1), shown(cell.best), cell.probability,
+                    last ? "" : shown(cell.wanted), last ? "" : std::to_string(cell.rank),
+                    last ? inspect::StudyCell() : inspect::StudyCell(cell.wanted_probability)});
+  }
+  StudyRequest request = this->request("lens");
+  const StudyTable whole = table(gpt_, request);
+  EXPECT_EQ(whole.columns,
+            (Names{"position", "after", "layer", "best", "probability", "wanted", "rank", "p(wanted)"}));
+  EXPECT_EQ(whole.rows, rows);
+  for (const std::int64_t position : {0, 3, 6}) {
+    request.position = position;
+    const auto begin = rows.begin() + 3 * position;
+    EXPECT_EQ(table(gpt_, request).rows, (std::vector<std::vector<inspect::StudyCell>>(begin, begin + 3)));
+  }
+}
+
 TEST_F(StudyNotes, OfFlipsNameTheHeads) {
   StudyRequest request = this->request("flip");
   request.most = 8;
@@ -121,6 +155,53 @@ TEST_F(StudyNotes, OfFlipsNameTheHeads) {
                                         "one head: {}.",
                                         flip.difference, inspect::text_of(flip.needed))
                           : "Ablating these heads does not change the answer. Maximum number of heads: 8."}));
+}
+
+// The model has eight heads, so at most nine are never all ablated.
+TEST_F(StudyNotes, OfFlipsNameEachResult) {
+  inspect::PassInput input;
+  input.target = gpt_.read("the fox").ids;
+  std::set<std::string> results;
+  for (const char* instead : {"b", "c", "d", "e", "f", "g"})
+    for (const std::int64_t most : {1, 8, 9}) {
+      StudyRequest request = this->request("flip");
+      request.instead = instead, request.most = most;
+      const auto found =
+          inspect::flip_answer(*gpt_.model, pool_, input, {6, id("a"), id(instead)}, {.most = most});
+      const StudyTable shown = table(gpt_, request);
+      ASSERT_FALSE(shown.notes.empty());
+      EXPECT_EQ(shown.rows.size(), found.steps.size());
+      const std::string& note = shown.notes.back();
+      if (found.whole <= 0)
+        EXPECT_EQ(shown.notes,
+                  (Names{"The other answer is more likely with all heads, so no head is ablated."}));
+      else if (found.flipped)
+        EXPECT_TRUE(note.starts_with("Ablating these heads makes the other answer more likely (")) << note;
+      else if (most == 9)
+        EXPECT_EQ(note, "Ablating all heads does not change the answer.");
+      else
+        EXPECT_EQ(note,
+                  fmt::format("Ablating these heads does not change the answer. Maximum number of heads: {}.",
+                              most));
+      results.insert(note.substr(0, 24));
+    }
+  EXPECT_EQ(results.size(), 4u) << "each result occurs";
+}
+
+TEST_F(StudyNotes, TitlesNameTheClassOrTheToken) {
+  const infer::LoadedModel nli = infer::LoadedModel::open(golden("hf-more/bert-nli"), WeightMode::widened);
+  StudyRequest request = this->request("tokens");
+  request.text = "green rivers", request.answer = "1", request.instead = "", request.steps = 2;
+  EXPECT_EQ(table(nli, request).title, "Input tokens and the logit of class 1 at position 0");
+  request.instead = "2";
+  EXPECT_EQ(table(nli, request).title,
+            "Input tokens and the logit of class 1 minus logit of class 2 at position 0");
+  request.answer = "3";
+  EXPECT_REGARD_ERROR(table(nli, request), ErrorKind::invalid_input, "the model has no such label");
+  StudyRequest lens = this->request("lens");
+  lens.target = "a";
+  EXPECT_REGARD_ERROR(table(gpt_, lens), ErrorKind::usage,
+                      "the target does not apply to a decoder-only model. Remove the target");
 }
 
 TEST_F(StudyNotes, OfAlignmentsAreThePairsWithoutLinks) {

@@ -7,11 +7,14 @@
 #include "inspect/answer_pass.h"
 #include "inspect/head_kinds.h"
 #include "inspect/head_sweep.h"
+#include "inspect/residual_reader.h"
 #include "inspect/study_pass.h"
 #include "inspect/study_views.h"
+#include "support/changed_model.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "support/throws.h"
@@ -147,6 +150,38 @@ TEST_F(StudyValues, TheLossOfRepeatedTokensIsThatOfEachHalf) {
     EXPECT_NEAR(loss.first, mean(halves[0]), 1e-9) << first.size();
     EXPECT_NEAR(loss.second, mean(halves[1]), 1e-9) << first.size();
   }
+}
+
+// The logits differ by more than 745, so their exponentials are computed relative to the largest logit.
+TEST_F(StudyValues, LossesOfLargeLogitsAreFinite) {
+  const auto scaled = [&](const std::filesystem::path& from, const char* weights, float factor) {
+    copy_changed_model(from, folder_ / weights, [&](const std::string& name, const Tensor& weight) {
+      if (!name.ends_with(weights)) return;
+      for (std::int64_t i = 0; i < weight.elements(); ++i) weight.f32()[i] *= factor;
+    });
+    return infer::LoadedModel::open((folder_ / weights).string(), WeightMode::widened);
+  };
+  gpt_ = scaled(folder_ / "gpt", "norm.weight", 3000.0f);
+  const StudyExample text = examples()[0];
+  const Tensor logits = inspect::run_with_probe(*gpt_.model, pool_, {}, text.input.target, nullptr);
+  const auto [least, most] = std::minmax_element(logits.f32(), logits.f32() + logits.columns());
+  ASSERT_GT(*most - *least, 745.0f);
+  inspect::InductionOptions options;
+  options.length = 6, options.sequences = 1;
+  const inspect::RepetitionLoss loss = inspect::repetition_loss(*gpt_.model, pool_, options);
+  EXPECT_TRUE(std::isfinite(loss.first) && std::isfinite(loss.second));
+  for (const inspect::LensCell& cell : inspect::logit_lens(*gpt_.model, pool_, text))
+    EXPECT_TRUE(cell.probability > 0 && cell.probability <= 1) << cell.layer;
+  const infer::LoadedModel nli = scaled(golden("hf-more/bert-nli"), "classifier.weight", 1e5f);
+  double largest = 0;
+  for (const char* label : {"0", "1", "2"}) {
+    const StudyExample one = inspect::study_example(nli, pool_, "green rivers", label);
+    const auto batches = inspect::study_batches(*nli.model, {&one, 1});
+    const double mean = inspect::loss_of(batches, pool_, nullptr).mean();
+    EXPECT_TRUE(std::isfinite(mean)) << label;
+    largest = std::max(largest, mean);
+  }
+  EXPECT_GT(largest, 745.0);
 }
 
 TEST_F(StudyValues, HeadsAreSortedByInduction) {

@@ -47,6 +47,14 @@ TEST(Connection, StaysOpenAfterAStreamAndAnError) {
   EXPECT_TRUE(client.read_until("Connection: keep-alive\r\n\r\n"));
 }
 
+// The time limit of a connection without a request is not that of a request's header.
+TEST(Connection, IsClosedWithoutARequest) {
+  serve::ServeOptions options = serve_options();
+  options.http.idle = std::chrono::seconds(0), options.http.header = std::chrono::seconds(100);
+  TestServer server(options, {"gpt"});
+  EXPECT_TRUE(RawClient(server.port()).closed());
+}
+
 TEST(Connection, StreamsToHttp10UntilItCloses) {
   RawClient client(plain_server().port());
   client.send(

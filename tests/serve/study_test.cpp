@@ -68,6 +68,42 @@ TEST_F(StudyRoute, GradientsTakeInterventions) {
   expect_equal("gpt", "tokens", options, body);
 }
 
+TEST_F(StudyRoute, TakesEveryMember) {
+  const auto of_text = [](const char* text) {
+    StudyOptions options;
+    options.text = text;
+    return options;
+  };
+  StudyOptions path = of_text("the dog");
+  path.target = "a fox", path.other = "the fig", path.other_target = "a fog", path.answer = "x";
+  path.instead = "o", path.position = 1;
+  for (const char* view : {"patch", "path"})
+    expect_equal("translator", view, path,
+                 {{"text", "the dog"},
+                  {"target", "a fox"},
+                  {"other", "the fig"},
+                  {"other_target", "a fog"},
+                  {"answer", "x"},
+                  {"instead", "o"},
+                  {"position", 1}});
+  StudyOptions flip = of_text("the fox");
+  flip.answer = "a", flip.instead = "b", flip.most = 2;
+  expect_equal("gpt", "flip", flip, {{"text", "the fox"}, {"answer", "a"}, {"instead", "b"}, {"most", 2}});
+  StudyOptions heads = of_text("the fox");
+  heads.answer = "fox", heads.off = {{regard::Kind::decoder, 0, 1}}, heads.most = 2;
+  expect_equal("gpt", "sets", heads,
+               {{"text", "the fox"}, {"answer", "fox"}, {"off", "decoder.0.1"}, {"most", 2}});
+  StudyOptions induction;
+  induction.length = 5, induction.sequences = 3, induction.seed = 7;
+  expect_equal("gpt", "induction", induction, {{"length", 5}, {"sequences", 3}, {"seed", 7}});
+  StudyOptions position = of_text("the fox");
+  position.position = 2;
+  for (const char* view : {"lens", "rollout", "flow"})
+    expect_equal("gpt", view, position, {{"text", "the fox"}, {"position", 2}});
+  flip.most = 3;
+  expect_equal("gpt", "direct", flip, {{"text", "the fox"}, {"answer", "a"}, {"instead", "b"}});
+}
+
 TEST_F(StudyRoute, RefusesByTheNamesOfTheMembers) {
   const auto body = [](const char* view, Json more) {
     more["model"] = more.contains("alignments") ? "translator" : "gpt", more["view"] = view;
