@@ -207,6 +207,34 @@ TEST_F(StudyValues, InductionNeedsADecoderAndTwoTokens) {
                       "most 32");
 }
 
+// A model without a maximum number of positions has the limits of the options only.
+TEST_F(StudyValues, InductionOfAModelWithoutMaximumPositions) {
+  write_text_model(folder_ / "llama", "llama");
+  const auto llama = infer::LoadedModel::open((folder_ / "llama").string(), WeightMode::widened);
+  ASSERT_EQ(llama.model->max_positions(), 0);
+  EXPECT_EQ(induction(llama, 40, 1).size(), 8u);
+  for (const auto& [length, sequences] : {std::pair{2049, 1}, {2, 10001}})
+    EXPECT_REGARD_ERROR(
+        induction(llama, length, sequences), ErrorKind::usage,
+        "too many repeated tokens or sequences (expected at most 2048 tokens and 10000 sequences, found " +
+            std::to_string(length) + " tokens and " + std::to_string(sequences) + " sequences)");
+  inspect::InductionOptions options;
+  options.length = 2, options.sequences = 1;
+  const auto measure = [&] { return inspect::induction_scores(*llama.model, pool_, options).size(); };
+  options.choices = {5};
+  EXPECT_REGARD_ERROR(measure(), ErrorKind::usage,
+                      "too few tokens for random sequences (expected at least 2 tokens, found 1 token)");
+  options.choices = {5, 6};
+  EXPECT_EQ(measure(), 8u);
+  options.choices.clear();
+  options.first_random = static_cast<std::int32_t>(llama.model->vocabulary()) - 1;
+  EXPECT_REGARD_ERROR(measure(), ErrorKind::usage, "found 1 token)");
+  --options.first_random;
+  EXPECT_EQ(measure(), 8u);
+  options.first_random = -1;
+  EXPECT_REGARD_ERROR(measure(), ErrorKind::usage, "too few tokens for random sequences");
+}
+
 // A batch has at most 1024 positions of sources and targets, or one longer example.
 TEST_F(StudyValues, BatchesHaveAtMost1024Positions) {
   const auto batches = [&](const infer::LoadedModel& loaded,
