@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "formats/checkpoint.h"
+#include "formats/safetensors.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -28,8 +29,62 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_EQ(json["tensor_count"], 15);
   EXPECT_EQ(json["tensors"].size(), 15u);
   EXPECT_EQ(json["dtypes"].size(), 15u);
-  const auto text = run_program({"info", path}, folder.path());
-  EXPECT_NE(text.out.find("BF16"), std::string::npos);
+  for (const auto& [dtype, elements] : json["dtypes"].items()) EXPECT_EQ(elements, 8) << dtype;
+  EXPECT_EQ(json["numbers"], 120);
+  EXPECT_EQ(json["bytes"], 392);
+}
+
+TEST(Info, PrintsTheTotalsAndTheTensorsOfAFile) {
+  const TemporaryFolder folder;
+  const formats::NamedTensor tensors[] = {{"a", Tensor::of({1, 2, 3})},
+                                          {"a.longer.name", Tensor::empty({2, 3})},
+                                          {"w", Tensor::empty({1, 2, 2})}};
+  formats::write_safetensors(folder / "x.safetensors", tensors, {{"format", "pt"}});
+  const auto text = run_program({"info", "x.safetensors"}, folder.path());
+  EXPECT_EQ(text.out,
+            "kind             safetensors\n"
+            "path             x.safetensors\n"
+            "tensor_count     3\n"
+            "numbers          13\n"
+            "bytes            52\n"
+            "dtypes.F32       13\n"
+            "metadata.format  pt\n"
+            "  a              F32       [3]\n"
+            "  a.longer.name  F32       [2, 3]\n"
+            "  w              F32       [1, 2, 2]\n");
+}
+
+// An index of shards has the totals of its files.
+TEST(Info, DescribesShardsAndTokenizers) {
+  const TemporaryFolder folder;
+  const formats::NamedTensor first[] = {{"a", Tensor::of({1, 2, 3})}};
+  const formats::NamedTensor second[] = {{"b", Tensor::of({1, 2})}, {"c", Tensor::of({1})}};
+  formats::write_safetensors(folder / "1.safetensors", first, {{"one", "1"}});
+  formats::write_safetensors(folder / "2.safetensors", second, {{"two", "2"}});
+  write_file(folder.path(), "index.json",
+             R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors", "c": "2.safetensors"}})");
+  Json shards = parse_json(run_program({"info", "index.json", "--json"}, folder.path()).out, "out");
+  EXPECT_EQ(shards["tensors"].size(), 3u);
+  shards.erase("tensors");
+  EXPECT_EQ(shards, Json({{"kind", "shards"},
+                          {"path", "index.json"},
+                          {"tensor_count", 3},
+                          {"numbers", 6},
+                          {"bytes", 24},
+                          {"dtypes", {{"F32", 6}}},
+                          {"metadata", {{"one", "1"}, {"two", "2"}}}}));
+  write_file(folder.path(), "tokenizer.json",
+             R"({"version": "1.0", "added_tokens": [{"id": 9, "content": "<s>", "special": true}],
+                 "model": {"type": "BPE", "vocab": {"a": 4, "b": 5}, "merges": []}})");
+  EXPECT_EQ(parse_json(run_program({"info", "tokenizer.json", "--json"}, folder.path()).out, "out"),
+            Json({{"kind", "tokenizer"},
+                  {"path", "tokenizer.json"},
+                  {"type", "BPE"},
+                  {"vocabulary_size", 10},
+                  {"tokens", 3}}));
+  write_file(folder.path(), "config.json", R"({"model_type": "bert"})");
+  EXPECT_EQ(parse_json(run_program({"info", "config.json", "--json"}, folder.path()).out, "out"),
+            Json({{"kind", "config"}, {"path", "config.json"}, {"config", {{"model_type", "bert"}}}}));
 }
 
 TEST(Info, ANameThatIsNotUtf8IsWrittenWithReplacements) {
@@ -127,6 +182,7 @@ TEST(Info, SaysWhatItCannotRead) {
   const TemporaryFolder folder;
   testing::write_file(folder.path(), "x.gguf", "GGUF");
   testing::write_file(folder.path(), "x.json", "{}");
+  testing::write_file(folder.path(), "x.txt", "text");
   testing::write_file(folder.path(), "x.safetensors", "short");
   testing::write_file(folder.path(), "empty/readme", "");
   const struct {
@@ -135,6 +191,10 @@ TEST(Info, SaysWhatItCannotRead) {
   } kCases[] = {{"none", "no such file", 4},
                 {"x.gguf", "GGUF files are not supported", 3},
                 {"x.json", "unknown kind of JSON", 3},
+                {"x.txt",
+                 "unknown kind of file (expected *.safetensors, pytorch_model.bin, tokenizer.json, "
+                 "config.json, an index of shards, or a folder)",
+                 3},
                 {"x.safetensors", "too short", 3},
                 {"empty", "no config.json", 3}};
   for (const auto& one : kCases) {
