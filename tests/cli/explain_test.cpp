@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "support/changed_model.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -218,6 +219,27 @@ TEST_F(ExplainProgram, ShowsTheNormsOfALayerWhereTheyAre) {
   EXPECT_EQ(count(post, "input of the sublayer"), 0u) << post;
   EXPECT_EQ(count(post, "LN(LN(x) + f)"), 1u) << post;
   EXPECT_EQ(post.find("agree to within"), std::string::npos) << post;
+}
+
+// The norm of a row with a small variance σ² is less than √n: the layer norm divides by √(σ² + ε).
+TEST_F(ExplainProgram, ALayerNormAddsEpsilonToTheVariance) {
+  testing::write_text_model(folder_ / "gpt", "gpt");
+  testing::copy_changed_model(folder_ / "gpt", folder_ / "small",
+                              [](const std::string& name, const Tensor& weight) {
+                                if (name.find("embedding") == name.npos && name.find("position") == name.npos)
+                                  return;
+                                for (std::int64_t i = 0; i < weight.elements(); ++i) weight.f32()[i] *= 0.1f;
+                              });
+  const std::string text = explain({"the fox", "--model", "small", "--block"}).out;
+  const auto number_after = [&text](const std::string& before, const std::string& key) {
+    const std::size_t at = text.find(key, text.find(before));
+    return at == text.npos ? -1.0 : std::stod(text.substr(at + key.size()));
+  };
+  const double size = 32, length = number_after("  x  ", "  length "), mean = number_after("", "mean μ = ");
+  const double variance = length * length / size - mean * mean;
+  ASSERT_LT(variance, 1e-4);
+  EXPECT_NEAR(number_after("(x − μ)", "  length "), std::sqrt(size * variance / (variance + 1e-5)), 0.1)
+      << text;
 }
 
 TEST_F(ExplainProgram, SaysWhatIsNotThere) {
