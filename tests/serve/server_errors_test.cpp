@@ -1,5 +1,8 @@
 // Errors, busy servers and credentials of commands with --server, against a server with scripted responses.
+#include <fmt/format.h>
+
 #include <thread>
+#include <tuple>
 
 #include "support/local_listener.h"
 #include "support/namespaces.h"
@@ -171,6 +174,62 @@ TEST_F(ServerErrors, RequestsHaveTheHostThePathAndTheKey) {
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_NE(server.requests()[0].find("\r\nAuthorization: Bearer secret\r\n\r\n{"), std::string::npos)
       << server.requests()[0];
+}
+
+TEST_F(ServerErrors, AResponseMayHaveChunks) {
+  const std::string head = "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n";
+  std::string chunks;
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{10}}) {
+    const std::string part = answer_.substr(begin, begin == 0 ? 10 : answer_.npos);
+    chunks += fmt::format("{:x}\r\n{}\r\n", part.size(), part);
+  }
+  ScriptedServer server({head + chunks + "0\r\n\r\n"});
+  const ProgramResult result = translate(server.url());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "A\n");
+}
+
+// A response names the number of tokens and the size of the vectors; both have limits.
+TEST_F(ServerErrors, VectorsHaveTheAnnouncedSize) {
+  const auto embed = [&](const std::string& about, const std::string& vector,
+                         const std::vector<std::string>& more) {
+    ScriptedServer server({response("200 OK", about), response("200 OK", vector),
+                           response("200 OK", R"({"results": [{"embedding": [1, 2], "tokens": 1,
+                                                               "truncated": false}]})")});
+    std::vector<std::string> arguments{"embed", "x", "--server", server.url()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ProgramResult result = run_program(arguments, folder_.path(), more[0] == "--json" ? "a\n" : "a\nb\n");
+    if (const std::size_t at = result.err.find(server.url()); at != result.err.npos)
+      result.err.replace(at, server.url().size(), "URL");
+    return result;
+  };
+  const auto about = [](const std::string& size, const std::string& product) {
+    return R"({"dimensions": )" + size + R"(, "max_tokens": 5, "dot_product": )" + product + "}";
+  };
+  const auto vector = [](const std::string& numbers, const std::string& tokens) {
+    return R"({"results": [{"embedding": )" + numbers + R"(, "tokens": )" + tokens +
+           R"(, "truncated": true}]})";
+  };
+  const ProgramResult whole = embed(about("2", "false"), vector("[3, 4]", "16777216"), {"--json"});
+  EXPECT_EQ(whole.exit_code, 0);
+  EXPECT_EQ(whole.out,
+            "{\"line\":1,\"input\":\"a\",\"tokens\":16777216,\"truncated\":true,\"embedding\":[3,4]}\n");
+  EXPECT_EQ(whole.err, "regard: 1 text truncated to 5 tokens\n");
+  EXPECT_EQ(embed(about("2", "false"), vector("[3, 4]", "1"), {"--similarity"}).out,
+            "1.0000\t0.9839\n0.9839\t1.0000\n");
+  EXPECT_EQ(embed(about("2", "true"), vector("[3, 4]", "1"), {"--similarity"}).out,
+            "25.0000\t11.0000\n11.0000\t5.0000\n");
+  for (const auto& [size, numbers, tokens] : {std::tuple("2", "[3, 4]", "-1"),
+                                              {"2", "[3, 4]", "16777217"},
+                                              {"2", "[3]", "1"},
+                                              {"2", "[3, 4, 5]", "1"},
+                                              {"0", "[]", "1"},
+                                              {"16777217", "[3]", "1"}}) {
+    const ProgramResult wrong = embed(about(size, "false"), vector(numbers, tokens), {"--json"});
+    EXPECT_EQ(wrong.exit_code, 4) << size << numbers << tokens;
+    EXPECT_EQ(wrong.out, "");
+    EXPECT_TRUE(wrong.err.ends_with("the server's response is malformed\n")) << wrong.err;
+  }
 }
 
 TEST_F(ServerErrors, AMalformedUrlIsRefused) {
