@@ -1,5 +1,6 @@
 // `regard evaluate` for the tasks of encoders, called as by a user: JSON and text, files of rows, intervals,
 // comparisons, and errors that name file and line.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -119,6 +120,8 @@ TEST_F(EvaluateTasks, IntervalsAndComparisons) {
   for (const char* test : {"bootstrap", "randomization"}) {
     const Json compared = json_of({"--compare", model("hf-more/bert-ner"), model("tasks/tag-distilbert"),
                                    data("entities.tsv"), "--rows", "3", "--test", test, "--samples", "100"});
+    EXPECT_EQ(compared["test"],
+              test == std::string("bootstrap") ? "paired bootstrap" : "approximate randomization");
     EXPECT_EQ(compared["first"]["f1"], result["f1"]);
     EXPECT_EQ(compared["scores"]["f1"]["first"], result["f1"]);
     EXPECT_EQ(compared["scores"]["f1"]["second"], compared["second"]["f1"]);
@@ -133,6 +136,57 @@ TEST_F(EvaluateTasks, IntervalsAndComparisons) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("of 20 rows differ"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("entities.tsv:"), std::string::npos) << text.out;
+}
+
+// The text has the values of the JSON.
+TEST_F(EvaluateTasks, IntervalsAndComparisonsAreTables) {
+  const std::string first = model("hf-more/bert-ner"), second = model("tasks/tag-distilbert");
+  const std::vector<std::string> alone{first, data("entities.tsv"), "--bootstrap", "20"};
+  const Json intervals = json_of(alone)["intervals"];
+  std::string expected;
+  for (const auto& [name, one] : intervals.items())
+    expected += fmt::format("{:<12} 95 % between {:.4f} and {:.4f}\n", name, one["lower"].get<double>(),
+                            one["upper"].get<double>());
+  const std::string text = evaluate(alone).out;
+  EXPECT_EQ(intervals.size(), 4u);
+  EXPECT_TRUE(text.ends_with("\n" + expected)) << text;
+  const std::vector<std::string> both{"--compare", first, second,      data("entities.tsv"),
+                                      "--rows",    "2",   "--samples", "20"};
+  const Json json = json_of(both);
+  EXPECT_EQ(json["models"], Json({first, second}));
+  ASSERT_EQ(json["rows"].size(), 2u);
+  expected = "first   " + first + "\nsecond  " + second +
+             "\n\nscore                     first     second  difference        p\n";
+  for (const auto& [score, one] : json["scores"].items()) {
+    const double difference = one["difference"];
+    EXPECT_DOUBLE_EQ(difference, one["second"].get<double>() - one["first"].get<double>());
+    expected += fmt::format("{:<20} {:10.4f} {:10.4f} {:+11.4f} {:8.4f}\n", score, one["first"].get<double>(),
+                            one["second"].get<double>(), difference, one["p"].get<double>());
+  }
+  expected += fmt::format("p: paired bootstrap\n\n{} of 20 rows differ\n", json["different_rows"].get<int>());
+  for (const Json& row : json["rows"])
+    expected += fmt::format(
+        "\n{}:{}  accuracy {:+.4f}\n  input     {}\n  expected  {}\n  first     {}\n  second    {}\n",
+        row["file"].get<std::string>(), row["line"].get<int>(), row["accuracy_change"].get<double>(),
+        row["input"].dump(), row["expected"].dump(), row["first"].dump(), row["second"].dump());
+  EXPECT_EQ(evaluate(both).out, expected);
+}
+
+TEST_F(EvaluateTasks, ComparisonsAreOfUnchangedModels) {
+  const std::string first = model("hf-more/bert-ner"), second = model("tasks/tag-distilbert");
+  for (const auto& [option, value] : {std::pair{"--ablate", "0.0"}, {"--intervene", "zero encoder.0.0"}}) {
+    const ProgramResult changed = evaluate({"--compare", first, second, data("entities.tsv"), option, value});
+    EXPECT_EQ(changed.exit_code, 2);
+    EXPECT_EQ(
+        changed.err,
+        "regard: --ablate and --intervene cannot be combined with --compare. Evaluate the changed model "
+        "alone: regard evaluate MODEL DATA --intervene …\n");
+  }
+  const ProgramResult adapted =
+      evaluate({"--compare", first, second, data("entities.tsv"), "--adapter", "a"});
+  EXPECT_EQ(adapted.err,
+            "regard: --adapter cannot be combined with --compare. Convert the model with its adapter first: "
+            "regard convert MODEL MERGED --adapter FOLDER\n");
 }
 
 TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "evaluate/conversations.h"
 #include "evaluate/language_model.h"
 #include "evaluate/translation.h"
 #include "metrics/chrf.h"
@@ -108,6 +109,37 @@ TEST_F(EvaluatedTexts, OfALanguageModel) {
   const Evaluation blank = language_model({model, pool_}, {.files = {written("b", "   \n")}}, 0);
   EXPECT_FALSE(blank.facts.contains("word_perplexity"));
   EXPECT_EQ(blank.lines.size(), 2u);
+}
+
+// The default context is the maximum number of positions, or 1024 tokens if the model has none.
+TEST_F(EvaluatedTexts, ContextsOfAModelWithoutMaximumPositions) {
+  infer::LoadedModel& model = open("llama");
+  const DataOptions data{.files = {written("a", "the fox")}};
+  EXPECT_EQ(language_model({model, pool_}, data, 0).facts["context"], 1024);
+  EXPECT_EQ(language_model({model, pool_}, data, 5000).facts["context"], 5000);
+}
+
+TEST_F(EvaluatedTexts, ContextsOfConversations) {
+  infer::LoadedModel& model = open("gpt", 80);
+  const DataOptions data{
+      .files = {
+          written("a.jsonl",
+                  "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}, {\"role\": \"assistant\", "
+                  "\"content\": \"yes\"}]}\n")}};
+  const auto facts = [&](const ConversationOptions& options) {
+    return conversations({model, pool_}, data, options).facts;
+  };
+  // The conversation has 66 tokens, of which all but the first are predicted.
+  const Json whole = facts({.chat_template = "chatml"});
+  EXPECT_EQ(whole["conversations"], 1);
+  for (const std::int64_t context : {65, 80})
+    EXPECT_EQ(facts({.chat_template = "chatml", .context = context})["tokens"], whole["tokens"]) << context;
+  EXPECT_REGARD_ERROR(facts({.chat_template = "chatml", .context = 64}), ErrorKind::bad_file,
+                      "the conversation is too long (expected at most 65 tokens, found 66 tokens)");
+  EXPECT_LT(facts({.chat_template = "chatml", .context = 60, .cut = true})["tokens"], whole["tokens"]);
+  EXPECT_REGARD_ERROR(facts({.chat_template = "chatml", .context = 81}), ErrorKind::usage,
+                      "the context exceeds the model's maximum number of positions (expected at most 80 "
+                      "tokens, found a context of 81 tokens)");
 }
 
 }  // namespace
