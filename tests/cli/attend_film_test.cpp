@@ -108,6 +108,18 @@ TEST(AttendFilm, FramesAreTheCheckpoints) {
     EXPECT_EQ(frame.value("translation", "") + "\n", free.out);
   }
   EXPECT_LT(frames[0]["log_probability"], frames[2]["log_probability"]);
+  // A given target is not generated.
+  const ProgramResult given = run_program({"attend", "run", kSource, "--target", capture["translation"],
+                                           "--html", "page.html", "--json", "--full", "--checkpoints", "-q"},
+                                          folder.path());
+  ASSERT_EQ(given.exit_code, 0) << given.err;
+  const json target = json::parse(given.out);
+  ASSERT_EQ(target["film"]["frames"].size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const json& frame = target["film"]["frames"][i];
+    EXPECT_FALSE(frame.contains("translation")) << frame["translation"];
+    EXPECT_EQ(frame["log_probability"], frames[i]["log_probability"]);
+  }
 }
 
 TEST(AttendFilm, EncoderAndDecoderMayHaveDifferentNumbersOfLayers) {

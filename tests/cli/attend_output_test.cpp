@@ -204,6 +204,31 @@ TEST_F(AttendOutput, TheGridsOfAPictureHaveTheWeightsOfTheClassToken) {
   EXPECT_EQ(svg_texts(out({vit_, picture_}, {"--svg", "-"}), "label")[0], "attention rollout");
 }
 
+// Each head of --what-if has the text that the model generates without it, if TEXT has no given target.
+TEST_F(AttendOutput, WhatIfHasTheTextsWithoutEachHead) {
+  write_text_model(folder_ / "gpt", "gpt");
+  write_text_model(folder_ / "translator", "translator");
+  const auto what_if = [&](const std::string& model, std::vector<std::string> options) {
+    options.insert(options.end(), {"--json", "--html", "page.html"});
+    const Json capture = parse_json(out({model, "the fox"}, options), "stdout");
+    return capture.value("what_if", Json::array());
+  };
+  const Json generated = what_if("gpt", {"--generate", "4", "--what-if", "3"});
+  ASSERT_EQ(generated.size(), 3u);
+  const std::string head = generated[2]["off"];
+  EXPECT_NE(generated[1]["off"], head);
+  const Json ablated =
+      parse_json(out({"gpt", "the fox"}, {"--generate", "4", "--ablate", head, "--json"}), "stdout");
+  EXPECT_EQ(generated[2]["translation"], ablated["translation"]);
+  EXPECT_EQ(generated[2]["translation"].get<std::string>().size(), 4u);
+  for (const Json& one : what_if("gpt", {"--what-if", "3"})) EXPECT_FALSE(one.contains("translation"));
+  const Json given = what_if("translator", {"--target", "a dog"});
+  EXPECT_EQ(given.size(), 10u) << "the default";
+  for (const Json& one : given) EXPECT_FALSE(one.contains("translation"));
+  EXPECT_TRUE(what_if("translator", {"--what-if", "1"}).at(0).contains("translation"));
+  EXPECT_EQ(what_if("translator", {"--what-if", "0"}).size(), 0u);
+}
+
 TEST_F(AttendOutput, OptionsWithoutEffectAreRefused) {
   write_text_model(folder_ / "gpt", "gpt");
   const std::string target = "--target needs an encoder-decoder model. Remove --target";
