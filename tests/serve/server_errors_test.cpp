@@ -4,6 +4,7 @@
 #include <thread>
 #include <tuple>
 
+#include "base/json.h"
 #include "support/local_listener.h"
 #include "support/namespaces.h"
 #include "support/program.h"
@@ -174,6 +175,58 @@ TEST_F(ServerErrors, RequestsHaveTheHostThePathAndTheKey) {
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_NE(server.requests()[0].find("\r\nAuthorization: Bearer secret\r\n\r\n{"), std::string::npos)
       << server.requests()[0];
+}
+
+// A conversation is a user's message, a list of messages, or a file with either.
+TEST_F(ServerErrors, ConversationsAreSentAsMessages) {
+  const auto sent = [&](const std::vector<std::string>& more, const std::string& input = "") {
+    ScriptedServer server({response("200 OK", answer_)});
+    std::vector<std::string> arguments{"generate", "x", "--server", server.url(), "--chat"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = run_program(arguments, folder_.path(), input);
+    EXPECT_EQ(result.out, "A\n") << result.err;
+    if (server.requests().size() != 1) return Json();
+    const std::string text = server.requests()[0];
+    return parse_json(text.substr(text.find("\r\n\r\n") + 4), "request")["messages"];
+  };
+  const auto message = [](const char* role, const char* content) {
+    return Json{{"role", role}, {"content", content}};
+  };
+  const Json user = message("user", "a b"), system = message("system", "be kind");
+  const std::string list = R"( [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c"}])";
+  const Json two{user, message("assistant", "c")};
+  write_file(folder_.path(), "chat.json", "\xEF\xBB\xBF" + list);
+  write_file(folder_.path(), "text.json", "a b\n\n");
+  EXPECT_EQ(sent({"a b\n"}), Json::array({user}));
+  EXPECT_EQ(sent({"-"}, "a b\n"), Json::array({user}));
+  EXPECT_EQ(sent({"text.json"}), Json::array({user}));
+  EXPECT_EQ(sent({list}), two);
+  EXPECT_EQ(sent({"-"}, "\t\r\n" + list), two);
+  EXPECT_EQ(sent({"chat.json"}), two);
+  EXPECT_EQ(sent({"a b", "--system", "be kind"}), Json::array({system, user}));
+  EXPECT_EQ(sent({"chat.json", "--system", "be kind"}), Json::array({system, two[0], two[1]}));
+}
+
+TEST_F(ServerErrors, APromptIsPrintedBeforeItsContinuation) {
+  const auto generate = [&](const std::string& body, const std::vector<std::string>& more = {}) {
+    ScriptedServer server({response("200 OK", body)});
+    std::vector<std::string> arguments{"generate", "x", "--server", server.url(), "--prompt", "p"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, folder_.path());
+  };
+  const std::string one = R"([{"text": "A", "score": -1.5, "tokens": [7]}])";
+  const std::string two =
+      R"([{"text": "A", "score": -1.5, "tokens": [7]}, {"text": "b\nc", "score": -2, "tokens": [7]}])";
+  EXPECT_EQ(generate(R"({"results": [)" + one + "]}").out, "pA\n");
+  EXPECT_EQ(generate(R"({"continuation": true, "results": [)" + one + "]}").out, "pA\n");
+  EXPECT_EQ(generate(R"({"continuation": false, "results": [)" + one + "]}").out, "A\n");
+  EXPECT_EQ(generate(R"({"results": [)" + two + "]}").out, "0 ||| A ||| -1.5000\n0 ||| b\\nc ||| -2.0000\n");
+  EXPECT_EQ(parse_json(generate(R"({"results": [)" + one + "]}", {"--json"}).out, "stdout"),
+            Json({{"output", "A"}, {"score", -1.5}, {"hypotheses", parse_json(one, "one")}}));
+  const ProgramResult none = generate(R"({"results": [[]]})");
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_EQ(none.err, "regard: the prompt has no tokens. Give a prompt of at least one character\n");
+  EXPECT_EQ(generate(R"({"results": [)" + one + "," + one + "]}").exit_code, 4);
 }
 
 TEST_F(ServerErrors, AResponseMayHaveChunks) {
