@@ -314,5 +314,27 @@ TEST(TaskCommands, AnswersALineBeforeTheNextOneComes) {
   EXPECT_EQ(lines_of(file_content(folder / "out")).size(), 2u);
 }
 
+// The model generates one token more than it has positions. This token was never an input, so the capture
+// ends before it.
+TEST(Probes, ACaptureEndsAtTheLastPosition) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "gpt", "gpt", 16);
+  write_text_model(folder / "llama", "llama");
+  const auto tokens = [&](const char* model, const char* most) {
+    const ProgramResult result = run_program({"generate", model, "--prompt", "the fox", "--attend", "a.jsonl",
+                                              "--max-new", most, "--min-new", most, "--json"},
+                                             folder.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Json capture = parse_json(file_content(folder / "a.jsonl"), "a.jsonl");
+    EXPECT_EQ(capture["prompt_tokens"], 7);
+    return std::pair(parse_json(result.out, "out")["hypotheses"][0]["tokens"].get<std::size_t>(),
+                     capture["tokens"]["target"]["text"].size());
+  };
+  EXPECT_EQ(tokens("gpt", "99"), std::pair(std::size_t{99}, std::size_t{16}));
+  EXPECT_EQ(tokens("gpt", "9"), std::pair(std::size_t{9}, std::size_t{16}));
+  EXPECT_EQ(tokens("gpt", "8"), std::pair(std::size_t{8}, std::size_t{15}));
+  EXPECT_EQ(tokens("llama", "40"), std::pair(std::size_t{40}, std::size_t{47}));
+}
+
 }  // namespace
 }  // namespace regard::testing

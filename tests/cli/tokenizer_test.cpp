@@ -187,5 +187,26 @@ TEST(ContradictoryOptions, AreRefusedBeforeAnyFileIsRead) {
   expect({"train", "none.toml", "--dry-run", "--resume"}, "--dry-run", "--resume");
 }
 
+TEST_F(TokenizerCommand, InfoHasThePartsAndTheSpecialTokens) {
+  write_file(folder_.path(), "tokenizer.json",
+             R"({"version": "1.0", "normalizer": {"type": "NFC"},
+                 "added_tokens": [{"id": 9, "content": "<s>", "special": true}, {"id": 7, "content": "more"}],
+                 "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+                 "model": {"type": "BPE", "vocab": {"a": 4, "b": 5}, "merges": []}})");
+  EXPECT_EQ(run({"info", "tokenizer.json"}).out,
+            "model             BPE\n"
+            "vocabulary_size   10\n"
+            "tokens            4\n"
+            "normalizer        NFC\n"
+            "pre_tokenizer     none\n"
+            "post_processor    none\n"
+            "decoder           ByteFallback → Fuse\n"
+            "special token     <s> = 9\n");
+  EXPECT_EQ(run({"info", "tokenizer.json", "--json"}).out,
+            "{\"model\":\"BPE\",\"vocabulary_size\":10,\"tokens\":4,\"normalizer\":\"NFC\","
+            "\"pre_tokenizer\":\"none\",\"post_processor\":\"none\",\"decoder\":\"ByteFallback → Fuse\","
+            "\"special_tokens\":{\"<s>\":9}}\n");
+}
+
 }  // namespace
 }  // namespace regard::testing
