@@ -123,6 +123,38 @@ TEST(TransformerConfig, LimitsOfIntegers) {
   }
 }
 
+// Values at the limits of the rates and the other numbers. Two of the three rates may be negative, which
+// means the value of `dropout`.
+TEST(TransformerConfig, LimitsOfNumbers) {
+  struct Numbers {
+    const char* key;
+    double TransformerConfig::*value;
+    std::vector<double> right, wrong;
+  };
+  const double nan = std::nan("");
+  for (const Numbers& numbers :
+       {Numbers{"dropout", &TransformerConfig::dropout, {0.0, 0.999}, {-0.001, 1.0, nan}},
+        {"attention_dropout", &TransformerConfig::attention_dropout, {-1.0, 0.0, 0.999}, {1.0, nan}},
+        {"activation_dropout", &TransformerConfig::activation_dropout, {-1.0, 0.0, 0.999}, {1.0, nan}},
+        {"norm_epsilon", &TransformerConfig::norm_epsilon, {1e-30, 0.999}, {0.0, 1.0, nan}},
+        {"rotary_base", &TransformerConfig::rotary_base, {1.001, 1e12}, {1.0, nan}}}) {
+    const auto check = [&](double value) {
+      TransformerConfig config;
+      config.vocabulary = 9, config.*numbers.value = value;
+      config.check();
+    };
+    for (const double right : numbers.right) EXPECT_NO_THROW(check(right)) << numbers.key << " " << right;
+    for (const double wrong : numbers.wrong) {
+      try {
+        check(wrong);
+        ADD_FAILURE() << numbers.key << " " << wrong;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(numbers.key), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
 // "Attention Is All You Need", table 3: the base model has 65 million parameters (with 37,000 tokens; source,
 // target and output share the embedding).
 TEST(TransformerConfig, ThePapersModelsHaveThePapersSizes) {
