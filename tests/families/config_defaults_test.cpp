@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/families/families.h"
+#include "models/network.h"
 #include "models/stack.h"
 #include "support/namespaces.h"
 #include "support/shared_data.h"
@@ -155,6 +156,22 @@ TEST(ConfigKeys, SettingsOfSingleLayersAreRefused) {
   read_config(config);
   config["per_layer_config"]["1"]["sliding_window"] = 3;
   EXPECT_REGARD_ERROR(read_config(config), ErrorKind::bad_file, "\"per_layer_config\"");
+}
+
+// transformers starts the sum of wav2vec2's hidden states, the input of the first layer and the output of
+// each layer, with equal weights.
+TEST(ConfigDefaults, WeightsOfLayersStartEqual) {
+  const auto model =
+      make_model(read_json(testing::golden("hf-tiny/wav2vec2-weighted/config.json").string()), "c.json");
+  std::size_t found = 0;
+  for (const Parameter* parameter : model->parameters()) {
+    if (parameter->name != "layer_weights") continue;
+    ++found;
+    EXPECT_EQ(parameter->value().shape(), Shape({3}));
+    EXPECT_EQ(parameter->initial.kind, Initialisation::Kind::constant);
+    EXPECT_EQ(parameter->initial.value, 1.0 / 3.0);
+  }
+  EXPECT_EQ(found, 1U);
 }
 
 }  // namespace

@@ -50,27 +50,28 @@ TEST(FamilyLimits, Images) {
 }
 
 TEST(FamilyLimits, Sounds) {
-  check(
-      {{"ast", R"({"patch_size": 16})", nullptr},
-       {"ast", R"({"patch_size": 17})", "at most max_length and num_mel_bins"},
-       {"ast", R"({"max_length": 16, "num_mel_bins": 40, "patch_size": 17})", "at most max_length"},
-       {"ast", R"({"max_length": 16777216, "time_stride": 1, "frequency_stride": 1})", "too many patches"},
-       {"ast", R"({"max_length": 5000, "num_mel_bins": 5000, "patch_size": 4096})", nullptr},
-       {"ast", R"({"max_length": 5000, "num_mel_bins": 5000, "patch_size": 4097})", "smaller patches"},
-       {"wav2vec2", R"({"num_conv_pos_embedding_groups": 32})", nullptr},
-       {"wav2vec2", R"({"num_conv_pos_embedding_groups": 5})", "a divisor of hidden_size, 32"},
-       {"wav2vec2", R"({"num_conv_pos_embedding_groups": null})", nullptr},
-       {"wav2vec2", R"({"num_conv_pos_embedding_groups": null, "hidden_size": 24})",
-        "\"num_conv_pos_embedding_groups\" is invalid (expected a divisor of hidden_size, found no such "
-        "key)"},
-       {"wav2vec2", R"({"ctc_loss_reduction": "mean"})", nullptr},
-       {"wav2vec2", R"({"ctc_loss_reduction": "none"})", "sum or mean"},
-       {"wav2vec2", R"({"pad_token_id": -1})", "the id of the blank"},
-       {"wav2vec2", R"({"feat_extract_norm": "batch"})", "group or layer"},
-       {"wav2vec2", R"({"conv_stride": [4096, 4096, 1]})", nullptr},
-       {"wav2vec2", R"({"conv_stride": [4096, 4096, 2]})", "smaller strides"},
-       {"wav2vec2", R"({"num_conv_pos_embeddings": 65536})", nullptr},
-       {"wav2vec2", R"({"num_conv_pos_embeddings": 65537})", "a shorter kernel, or a smaller hidden_size"}});
+  check({{"ast", R"({"patch_size": 16})", nullptr},
+         {"ast", R"({"patch_size": 17})", "at most max_length and num_mel_bins"},
+         {"ast", R"({"max_length": 16, "num_mel_bins": 40, "patch_size": 17})", "at most max_length"},
+         {"ast", R"({"max_length": 16777216, "time_stride": 1, "frequency_stride": 1})", "too many patches"},
+         {"ast", R"({"max_length": 5000, "num_mel_bins": 5000, "patch_size": 4096})", nullptr},
+         {"ast", R"({"max_length": 5000, "num_mel_bins": 5000, "patch_size": 4097})", "smaller patches"},
+         {"wav2vec2", R"({"num_conv_pos_embedding_groups": 32})", nullptr},
+         {"wav2vec2", R"({"num_conv_pos_embedding_groups": 5})", "a divisor of hidden_size, 32"},
+         {"wav2vec2", R"({"num_conv_pos_embedding_groups": null})", nullptr},
+         {"wav2vec2", R"({"num_conv_pos_embedding_groups": null, "hidden_size": 24})",
+          "\"num_conv_pos_embedding_groups\" is invalid (expected a divisor of hidden_size, found no such "
+          "key)"},
+         {"wav2vec2", R"({"ctc_loss_reduction": "mean"})", nullptr},
+         {"wav2vec2", R"({"ctc_loss_reduction": "none"})", "sum or mean"},
+         {"wav2vec2", R"({"pad_token_id": -1})", "the id of the blank"},
+         {"wav2vec2", R"({"feat_extract_norm": "batch"})", "group or layer"},
+         {"wav2vec2", R"({"conv_stride": [4096, 4096, 1]})", nullptr},
+         {"wav2vec2", R"({"conv_stride": [4096, 4096, 2]})", "smaller strides"},
+         {"wav2vec2", R"({"num_conv_pos_embeddings": 65536})", nullptr},
+         {"wav2vec2", R"({"num_conv_pos_embeddings": 65537})", "a shorter kernel, or a smaller hidden_size"},
+         {"wav2vec2", R"({"hidden_size": 1048576})", nullptr},
+         {"wav2vec2", R"({"hidden_size": 1048580})", "a shorter kernel, or a smaller hidden_size"}});
 }
 
 TEST(FamilyLimits, Positions) {

@@ -296,6 +296,14 @@ TEST_F(BadAdapter, ExcludedModulesMustBeNames) {
 TEST_F(BadAdapter, TensorsMustFit) {
   tensors_[0].tensor = Tensor::zeros({4, 31});
   EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "does not fit the model");
+  for (const Shape& shape : {Shape{4}, Shape{4, 32, 1}, Shape{0, 32}}) {
+    tensors_[0].tensor = Tensor::zeros(shape);
+    EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file,
+                        "\"" + tensors_[0].name +
+                            "\" has a wrong shape (expected a matrix [rank, in] with a "
+                            "rank of at least 1, found " +
+                            shape.text() + ")");
+  }
 }
 TEST_F(BadAdapter, AnotherModelsTensorsAreRefused) {
   for (auto& tensor : tensors_) tensor.name.replace(tensor.name.find(".h."), 3, ".layers.");

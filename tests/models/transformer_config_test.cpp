@@ -77,6 +77,84 @@ TEST(TransformerConfig, WrongOnesAreRefusedByName) {
   }
 }
 
+// The first and the last accepted value of each integer key, and the values beside them, which are refused.
+TEST(TransformerConfig, LimitsOfIntegers) {
+  constexpr std::int64_t kLargest = 1 << 24;
+  struct Limits {
+    const char* key;
+    std::int64_t TransformerConfig::*value;
+    std::int64_t low, high;
+  };
+  for (const Limits& limits :
+       {Limits{"vocabulary", &TransformerConfig::vocabulary, 1, kLargest},
+        {"encoder_layers", &TransformerConfig::encoder_layers, 1, 1024},
+        {"decoder_layers", &TransformerConfig::decoder_layers, 1, 1024},
+        {"layers", &TransformerConfig::layers, 1, 1024},
+        {"hidden_size", &TransformerConfig::hidden_size, 1, 1 << 20},
+        {"heads", &TransformerConfig::heads, 1, 512},
+        {"kv_heads", &TransformerConfig::kv_heads, 0, 8},
+        {"head_size", &TransformerConfig::head_size, 0, 1 << 16},
+        {"feed_forward_size", &TransformerConfig::feed_forward_size, 1, kLargest},
+        {"max_positions", &TransformerConfig::max_positions, 0, 1 << 30},
+        {"pad_token_id", &TransformerConfig::pad_token_id, -1, kLargest - 1},
+        {"bos_token_id", &TransformerConfig::bos_token_id, -1, kLargest - 1},
+        {"eos_token_id", &TransformerConfig::eos_token_id, -1, kLargest - 1},
+        {"decoder_start_token_id", &TransformerConfig::decoder_start_token_id, -1, kLargest - 1}}) {
+    const auto check = [&](std::int64_t value) {
+      TransformerConfig config;
+      config.vocabulary = 9, config.positions = "sinusoidal";
+      config.*limits.value = value;
+      if (config.hidden_size == 1) config.heads = 1;
+      config.check();
+    };
+    EXPECT_NO_THROW(check(limits.low)) << limits.key;
+    EXPECT_NO_THROW(check(limits.high)) << limits.key;
+    const std::string range = std::to_string(limits.low) + " to " + std::to_string(limits.high);
+    for (const std::int64_t wrong : {limits.low - 1, limits.high + 1}) {
+      try {
+        check(wrong);
+        ADD_FAILURE() << limits.key << " " << wrong;
+      } catch (const Error& error) {
+        const std::string said = error.what();
+        for (const std::string& part : {std::string(limits.key), range, std::to_string(wrong)})
+          EXPECT_NE(said.find(part), std::string::npos) << part << " is missing in: " << said;
+      }
+    }
+  }
+}
+
+// Values at the limits of the rates and the other numbers. Two of the three rates may be negative, which
+// means the value of `dropout`.
+TEST(TransformerConfig, LimitsOfNumbers) {
+  struct Numbers {
+    const char* key;
+    double TransformerConfig::*value;
+    std::vector<double> right, wrong;
+  };
+  const double nan = std::nan("");
+  for (const Numbers& numbers :
+       {Numbers{"dropout", &TransformerConfig::dropout, {0.0, 0.999}, {-0.001, 1.0, nan}},
+        {"attention_dropout", &TransformerConfig::attention_dropout, {-1.0, 0.0, 0.999}, {1.0, nan}},
+        {"activation_dropout", &TransformerConfig::activation_dropout, {-1.0, 0.0, 0.999}, {1.0, nan}},
+        {"norm_epsilon", &TransformerConfig::norm_epsilon, {1e-30, 0.999}, {0.0, 1.0, nan}},
+        {"rotary_base", &TransformerConfig::rotary_base, {1.001, 1e12}, {1.0, nan}}}) {
+    const auto check = [&](double value) {
+      TransformerConfig config;
+      config.vocabulary = 9, config.*numbers.value = value;
+      config.check();
+    };
+    for (const double right : numbers.right) EXPECT_NO_THROW(check(right)) << numbers.key << " " << right;
+    for (const double wrong : numbers.wrong) {
+      try {
+        check(wrong);
+        ADD_FAILURE() << numbers.key << " " << wrong;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(numbers.key), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
 // "Attention Is All You Need", table 3: the base model has 65 million parameters (with 37,000 tokens; source,
 // target and output share the embedding).
 TEST(TransformerConfig, ThePapersModelsHaveThePapersSizes) {
