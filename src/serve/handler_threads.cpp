@@ -6,13 +6,18 @@
 namespace regard::serve {
 
 HandlerThreads::~HandlerThreads() {
+  end();
+}
+
+void HandlerThreads::end() {
   {
     const std::lock_guard lock(guard_);
     stopping_ = true;
     tasks_.remove_if([](const auto&) { return true; });
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
 }
 
 // Start a thread. Returns false if the system cannot start another one; tasks then wait for the existing

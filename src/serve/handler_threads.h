@@ -30,7 +30,7 @@ class HandlerThreads {
   explicit HandlerThreads(const Limits& limits)
       : limits_(limits),
         running_(static_cast<std::int64_t>(limits.each), static_cast<std::int64_t>(limits.threads)) {}
-  ~HandlerThreads();  // discards the waiting tasks and waits for the running ones
+  ~HandlerThreads();  // calls end()
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
@@ -41,6 +41,9 @@ class HandlerThreads {
   // If the task with this key is still waiting, remove it from the queue and run it on the calling thread.
   void run_if_waiting(const void* key);
   std::size_t waiting() const;
+  // Discard the waiting tasks and wait for the running ones, which may still call the functions above. From
+  // now on, submit() returns false.
+  void end();
 
  private:
   struct Task {

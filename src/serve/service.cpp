@@ -143,8 +143,9 @@ void Service::close() {
   // Close the connections first. This cancels their requests, so that the handlers end.
   closing_ = true;
   if (server_) server_->close();
-  threads_.reset();
-  heavy_.reset();
+  // The objects remain, because running tasks use both until they end.
+  threads_->end();
+  heavy_->end();
 }
 
 // --- on the server's thread ---

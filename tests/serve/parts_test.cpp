@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -14,13 +13,11 @@
 #include "serve/fair_queue.h"
 #include "serve/file_store.h"
 #include "serve/form.h"
-#include "serve/handler_threads.h"
 #include "serve/http_delivery.h"
 #include "serve/http_text.h"
 #include "serve/json_schema.h"
 #include "serve/outgoing_bytes.h"
 #include "serve/translation.h"
-#include "support/test_server.h"
 
 namespace regard::serve {
 namespace {
@@ -34,74 +31,6 @@ TEST(FairQueue, GivesClientsTurns) {
   EXPECT_EQ(queue.size(), 5u);
   while (!queue.empty()) order.push_back(queue.pop());
   EXPECT_EQ(order, (std::vector{0, 10, 20, 2, 11}));
-}
-
-TEST(HandlerThreads, GiveClientsTurns) {
-  std::mutex guard;
-  std::string order;
-  std::promise<void> go;
-  {
-    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 10});
-    const auto task = [&](const char* name) {
-      return [&, name] {
-        const std::lock_guard lock(guard);
-        order += name;
-      };
-    };
-    std::promise<void> begun;
-    ASSERT_TRUE(threads.submit("a", [&] { begun.set_value(), go.get_future().wait(); }));
-    begun.get_future().wait();
-    for (int i = 0; i < 4; ++i) ASSERT_TRUE(threads.submit("a", task("a")));
-    ASSERT_TRUE(threads.submit("b", task("b")));
-    ASSERT_TRUE(threads.submit("c", task("c")));
-    EXPECT_EQ(threads.waiting(), 6u);
-    go.set_value();
-    while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_EQ(order, "abcaaa");  // the clients take turns; in order of arrival it would be "aaaabc"
-}
-
-// A task counts as running before a thread takes it, so the destructor must not drop it.
-TEST(HandlerThreads, FinishTheRunningTasksAtTheEnd) {
-  std::atomic<int> ran{0};
-  for (int i = 0; i < 100; ++i)
-    EXPECT_TRUE(serve::HandlerThreads({.threads = 1, .each = 1, .queue = 1}).submit("a", [&] { ++ran; }));
-  EXPECT_EQ(ran, 100);
-}
-
-TEST(HandlerThreads, DropTheWaitingTasksAtTheEnd) {
-  std::atomic<bool> ran = false;
-  {
-    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
-    ASSERT_TRUE(threads.submit("a", [&] {
-      testing::becomes([&] { return threads.waiting() == 1; }, 2);
-      testing::becomes([&] { return threads.waiting() == 0; }, 2);
-    }));
-    ASSERT_TRUE(threads.submit("a", [&] { ran = true; }));
-  }
-  EXPECT_FALSE(ran);
-}
-
-TEST(HandlerThreads, RunAWaitingTaskOnTheCallersThread) {
-  std::promise<void> go, begun;
-  int ran = 0;
-  const int first = 0, second = 0;
-  {
-    serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
-    ASSERT_TRUE(threads.submit(
-        "a", [&] { begun.set_value(), go.get_future().wait(); }, &first));
-    begun.get_future().wait();
-    ASSERT_TRUE(threads.submit(
-        "a", [&] { ++ran; }, &second));
-    threads.run_if_waiting(&first);  // it already runs
-    EXPECT_EQ(threads.waiting(), 1u);
-    threads.run_if_waiting(&second);
-    EXPECT_EQ(ran, 1);
-    EXPECT_EQ(threads.waiting(), 0u);
-    EXPECT_TRUE(threads.submit("a", [] {}));  // the task that ran has left the queue
-    go.set_value();
-  }
-  EXPECT_EQ(ran, 1);
 }
 
 // A request may have half a million generations with one callback each. The callback of a generation is
@@ -177,27 +106,6 @@ TEST(Batcher, EndsBetweenBatchesForAClientThatIsGone) {
   EXPECT_EQ(status(now, {}), 504);
   EXPECT_EQ(computed, 3);
   EXPECT_EQ(batcher.waiting(), 0u);
-}
-
-TEST(HandlerThreads, GiveEachClientItsShare) {
-  std::promise<void> go;
-  const std::shared_future<void> gone = go.get_future().share();
-  std::atomic<int> of_a{0}, of_b{0};
-  serve::HandlerThreads threads({.threads = 4, .each = 1, .queue = 10, .queue_of_each = 2});
-  const auto wait_for = [](const std::atomic<int>& count, int wanted) {
-    for (int i = 0; i < 2000 && count < wanted; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return count.load();
-  };
-  ASSERT_TRUE(threads.submit("a", [&] { ++of_a, gone.wait(); }));
-  EXPECT_EQ(wait_for(of_a, 1), 1);
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(threads.submit("a", [&] { ++of_a; }));
-  EXPECT_FALSE(threads.submit("a", [&] { ++of_a; })) << "its share of the queue is full";
-  EXPECT_TRUE(threads.submit("b", [&] { ++of_b; }));
-  EXPECT_EQ(wait_for(of_b, 1), 1) << "another client has threads";
-  EXPECT_EQ(of_a, 1) << "one at a time";
-  go.set_value();
-  EXPECT_EQ(wait_for(of_a, 3), 3);
 }
 
 TEST(EditTurn, ComesInTheOrderOfTheRequests) {
