@@ -6,6 +6,7 @@
 #include "api/file_reader.h"
 #include "api/model_state.h"
 #include "api/pool.h"
+#include "base/lasting_path.h"
 #include "base/utf8.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
@@ -24,12 +25,6 @@ void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::invalid_input, "the text is not UTF-8",
                 {"text", -1, static_cast<std::int64_t>(*bad)});
-}
-
-std::filesystem::path api::lasting_path(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return path.empty() || error ? path : absolute;
 }
 
 const inspect::Map& Attention::State::map(Kind kind, std::int64_t layer, std::int64_t head) const {
@@ -128,7 +123,7 @@ Model load(const std::filesystem::path& path, const Progress& progress, const Lo
                      .language = options.language};
   state->loaded = infer::LoadedModel::open(path, state->settings);
   state->loaded.folder.make_absolute();
-  state->settings.adapter = api::lasting_path(options.adapter);
+  state->settings.adapter = base::lasting_path(options.adapter);
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();

@@ -55,10 +55,6 @@ infer::SearchOptions search_options(const infer::LoadedModel& loaded, const Deco
 ModelInput read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
                              bool truncate, std::string_view chat_template);
 
-// Return the absolute path of a model folder that is opened again later, so that the program may change its
-// working directory. An empty path stays empty.
-std::filesystem::path lasting_path(const std::filesystem::path& path);
-
 void check_text(std::string_view text);  // throws invalid_input if the text is not UTF-8
 
 }  // namespace api

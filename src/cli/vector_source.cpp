@@ -59,7 +59,6 @@ class ImageTextSource : public VectorSource {
   bool compares_by_product() const override { return false; }
 
  private:
-  std::filesystem::path folder_;
   bool images_;
   infer::LoadedModel loaded_;
   std::optional<tasks::ImageTextEncoder> encoder_;

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/lasting_path.h"
 #include "formats/checkpoint.h"
 
 namespace regard::formats {
@@ -68,9 +69,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
 
 void ModelFolder::make_absolute() {
   for (std::filesystem::path* one : {&path, &tokenizer, &adapter, &language_weights})
-    if (std::error_code error; !one->empty())
-      if (std::filesystem::path found = std::filesystem::absolute(*one, error); !error)
-        *one = std::move(found);
+    *one = lasting_path(*one);
 }
 
 std::vector<std::string> ModelFolder::languages() const {

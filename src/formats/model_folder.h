@@ -38,8 +38,8 @@ struct ModelFolder {
   // size of the language's vocabulary. Throws usage if the folder has no such file.
   void select_language(const std::string& code);
 
-  // Make the paths absolute, so that the program can change its working directory. `given` and `config_file`
-  // stay unmodified for messages.
+  // Apply lasting_path() to the paths of files that may be read later. `given` and `config_file` stay
+  // unmodified for messages.
   void make_absolute();
 
   // Open the weights. Weights of the selected language replace the model's weights of the same names.
