@@ -10,9 +10,10 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "base/utf8.h"
+#include "support/environment.h"
 #include "support/namespaces.h"
 
 namespace regard::testing {
@@ -95,36 +96,19 @@ TEST(Progress, ASizeThatTheTerminalDoesNotKnowHasItsDefault) {
   ::close(ends[0]), ::close(ends[1]);
 }
 
-// Sets or removes (null) a variable of the environment and restores it at the end of the scope.
-class ChangedVariable {
- public:
-  ChangedVariable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    set(value);
-  }
-  ~ChangedVariable() { set(before_ ? before_->c_str() : nullptr); }
-  ChangedVariable(const ChangedVariable&) = delete;
-  ChangedVariable& operator=(const ChangedVariable&) = delete;
-
- private:
-  void set(const char* value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 TEST(Progress, ColourNeedsATerminalThatShowsIt) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0) GTEST_SKIP() << "the system has no pseudo-terminals";
   if (::isatty(terminal) == 0) GTEST_SKIP() << "this end of a pseudo-terminal is not a terminal";
-  const auto allowed = [&](const char* kind, const char* no_colour) {
-    const ChangedVariable term("TERM", kind), none("NO_COLOR", no_colour);
+  const auto allowed = [&](std::optional<std::string> kind, std::optional<std::string> no_colour) {
+    const testing::Environment environment({{"TERM", std::move(kind)}, {"NO_COLOR", std::move(no_colour)}});
     return colour_allowed(terminal);
   };
-  EXPECT_TRUE(allowed("xterm", nullptr));
-  EXPECT_TRUE(allowed(nullptr, nullptr));
+  EXPECT_TRUE(allowed("xterm", {}));
+  EXPECT_TRUE(allowed({}, {}));
   EXPECT_TRUE(allowed("", "")) << "an empty value is no value";
   EXPECT_FALSE(allowed("xterm", "0"));
-  EXPECT_FALSE(allowed("dumb", nullptr));
+  EXPECT_FALSE(allowed("dumb", {}));
   ::close(terminal);
 }
 

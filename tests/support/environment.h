@@ -12,23 +12,30 @@
 
 namespace regard::testing {
 
-// Sets environment variables of this process and of the programs that it starts. The destructor unsets them.
+// Sets (or unsets, for std::nullopt) environment variables of this process and of the programs that it
+// starts. The destructor restores their previous values.
 class Environment {
  public:
-  explicit Environment(const std::vector<std::pair<std::string, std::string>>& values) {
+  using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+  explicit Environment(const Variables& values) {
     for (const auto& [name, value] : values) {
-      ::setenv(name.c_str(), value.c_str(), 1);
-      names_.push_back(name);
+      const char* const before = std::getenv(name.c_str());
+      before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional<std::string>(before));
+      set(name, value);
     }
   }
   ~Environment() {
-    for (const std::string& name : names_) ::unsetenv(name.c_str());
+    for (const auto& [name, value] : before_) set(name, value);
   }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
  private:
-  std::vector<std::string> names_;
+  static void set(const std::string& name, const std::optional<std::string>& value) {
+    value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+  }
+  Variables before_;
 };
 
 // Let the programs that a test starts compute in bf16 also where this is slower than f32
@@ -36,11 +43,10 @@ class Environment {
 class SlowBf16 {
  public:
   SlowBf16() {
-    if (!kernels::default_bf16_path()) environment_.emplace(Variables{{"REGARD_ISA", "avx512"}});
+    if (!kernels::default_bf16_path()) environment_.emplace(Environment::Variables{{"REGARD_ISA", "avx512"}});
   }
 
  private:
-  using Variables = std::vector<std::pair<std::string, std::string>>;
   std::optional<Environment> environment_;
 };
 
