@@ -1,13 +1,10 @@
 // The progress of long runs in the data of a report, and the functions of the page, which Node.js runs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
+#include "node_script.h"
 #include "report/page_parts.h"
 #include "report/report.h"
 #include "support/namespaces.h"
-#include "support/program.h"
-#include "support/temporary_folder.h"
 
 namespace regard::testing {
 namespace {
@@ -40,21 +37,12 @@ TEST(ReportProgress, OfALongRunIsThinnedEvenlyAndKeepsTheEnd) {
 class PageFunctions : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
+    if (!has_node()) GTEST_SKIP() << "Node.js is not installed";
   }
-  // Return what the script prints.
-  std::string printed(const std::string& script) const {
-    const auto file = write_file(folder_.path(), "page.js", script);
-    const std::string command = "timeout 60 node --max-old-space-size=200 '" + file.string() + "' >'" +
-                                (folder_ / "out").string() + "' 2>&1";
-    EXPECT_EQ(std::system(command.c_str()), 0);
-    return file_content(folder_ / "out");
-  }
-  TemporaryFolder folder_;
 };
 
 TEST_F(PageFunctions, NumbersTicksAndMeans) {
-  EXPECT_EQ(printed(std::string(report::kChartScript) + R"js(
+  EXPECT_EQ(output_of_node(std::string(report::kChartScript) + R"js(
 const print = values => console.log(JSON.stringify(values));
 print([null, NaN, 0, 0.000999, 0.001, 0.0123456, 1, 999.94, -2.5, 1000, 1234.5, 999999, 1e6, -1e7].map(shortNumber));
 print([linearTicks(0, 10, 2), linearTicks(0, 10, 5), linearTicks(0, 10, 4), linearTicks(1, 9, 4), linearTicks(-3, 3, 3)]);
@@ -72,7 +60,7 @@ print([sameTicks(1, 1), sameTicks(1, 1 + 1e-13), sameTicks(1, 1 + 1e-11), sameTi
 
 // The labels of the axes, from the y axis to the x axis, and the path of the curve.
 TEST_F(PageFunctions, AChartHasItsTicksAndItsPath) {
-  EXPECT_EQ(printed(std::string(report::kChartScript) + R"js(
+  EXPECT_EQ(output_of_node(std::string(report::kChartScript) + R"js(
 const nodes = [];
 const create = name => {
   const node = {name, attributes: {}, setAttribute(key, value) { this.attributes[key] = value; }, append() {},
@@ -107,9 +95,9 @@ TEST_F(PageFunctions, ASettingDiffersIfTheRunsHaveSeveralValues) {
   const std::size_t begin = page.find("const differs"), end = page.find("const settingsTable");
   ASSERT_LT(begin, end);
   ASSERT_NE(end, page.npos);
-  EXPECT_EQ(printed("const runs = [{settings: {a: 1, b: 1}}, {settings: {a: 1, b: 2, c: 3}}];\n" +
-                    std::string(page.substr(begin, end - begin)) +
-                    "console.log([\"a\", \"b\", \"c\", \"d\"].map(differs).join());\n"),
+  EXPECT_EQ(output_of_node("const runs = [{settings: {a: 1, b: 1}}, {settings: {a: 1, b: 2, c: 3}}];\n" +
+                           std::string(page.substr(begin, end - begin)) +
+                           "console.log([\"a\", \"b\", \"c\", \"d\"].map(differs).join());\n"),
             "false,true,true,false\n");
 }
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
+#include "node_script.h"
 #include "report/page_parts.h"
 #include "report/report.h"
 #include "support/namespaces.h"
@@ -106,8 +106,7 @@ TEST(Report, LongCurvesKeepTheirPeaks) {
 // A chart is drawn even if no tick lies between its values, because they differ in the last bit only. Node.js
 // runs the script with a stub of the document that counts the drawn paths.
 TEST(Report, AChartOfNearlyEqualValuesIsDrawn) {
-  if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
-  const TemporaryFolder folder;
+  if (!has_node()) GTEST_SKIP() << "Node.js is not installed";
   const std::string script = std::string(report::kChartScript) + R"js(
 const nodes = [];
 const create = name => {
@@ -121,18 +120,13 @@ for (const points of [[[1, 0.6666666666666666], [2, 0.6666666666666667]], [[1, 2
     drawChart(create("figure"), [{name: "f1", colour: "red", points}], {axis: "steps", smoothing: 0, log});
 console.log(nodes.filter(node => node.name === "path").length);
 )js";
-  const auto file = write_file(folder.path(), "chart.js", script);
-  const std::string command = "timeout 60 node --max-old-space-size=200 '" + file.string() + "' >'" +
-                              (folder / "out").string() + "' 2>&1";
-  EXPECT_EQ(std::system(command.c_str()), 0) << file_content(folder / "out");
-  EXPECT_EQ(file_content(folder / "out"), "5\n");  // zeros have no logarithm, so they give no path
+  EXPECT_EQ(output_of_node(script), "5\n");  // zeros have no logarithm, so they give no path
 }
 
 // Node.js runs two functions of the page: the nearest point of a curve, and the interpolated position of a
 // step.
 TEST(Report, PositionsAreInterpolatedAndTheNearestPointIsFound) {
-  if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "Node.js is not installed";
-  const TemporaryFolder folder;
+  if (!has_node()) GTEST_SKIP() << "Node.js is not installed";
   const std::string_view page = report::kPageScript;
   const std::size_t begin = page.find("const axisValue"), end = page.find("const onAxis");
   ASSERT_LT(begin, end);
@@ -148,11 +142,7 @@ print([0, 5, 10, 15, 20, 30].map(step => axisValue(run, step, "epochs")));
 print([0, 5, 10, 15, 20, 30].map(step => axisValue(run, step, "hours")));
 print([axisValue(run, 15, "steps"), axisValue({progress: []}, 15, "epochs"), axisValue({progress: [[0, 2, 0]]}, 0, "epochs")]);
 )js";
-  const auto file = write_file(folder.path(), "page.js", script);
-  const std::string command = "timeout 60 node --max-old-space-size=200 '" + file.string() + "' >'" +
-                              (folder / "out").string() + "' 2>&1";
-  EXPECT_EQ(std::system(command.c_str()), 0) << file_content(folder / "out");
-  EXPECT_EQ(file_content(folder / "out"),
+  EXPECT_EQ(output_of_node(script),
             "\"aaabbbcccc\"\n\"aaa\"\n[0,0.5,1,2,3,4]\n[0,0.5,1,2,3,4]\n[15,null,2]\n");
 }
 
