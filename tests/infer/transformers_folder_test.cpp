@@ -14,6 +14,7 @@
 #include "inspect/generate_tensors.h"
 #include "inspect/run_tensors.h"
 #include "models/transformers_class.h"
+#include "support/checkpoints.h"
 #include "support/golden.h"
 #include "support/hf_folder.h"
 #include "support/namespaces.h"
@@ -285,16 +286,10 @@ TEST(OpenFolder, LoadsTheModelOfTheSameCheckpoint) {
   write_text_model(folder / "small", "gpt");
   write_text_model(folder / "large", "gpt", 96);
   const auto run = formats::RunFolder::create(folder / "run", "");
-  const auto add = [&](std::int64_t step, const char* model) {
-    formats::CheckpointWriter writer(run, step);
-    for (const std::string& name : names_in(folder / model))
-      writer.add_text(name, read_file(folder / model / name));
-    writer.commit({.best = true});
-  };
-  add(1, "small");
+  add_checkpoint(run, 1, folder / "small", {.best = true});
   const formats::ModelFolder opened = formats::ModelFolder::open(run.path());
   fs::remove(opened.path / "manifest.json");
-  add(2, "large");
+  add_checkpoint(run, 2, folder / "large", {.best = true});
   const auto loaded = infer::LoadedModel::open(opened, {.weight_mode = WeightMode::stored});
   EXPECT_EQ(loaded.folder.given, run.path());
   EXPECT_NE(loaded.model->max_positions(), 96);
@@ -307,10 +302,7 @@ TEST(OpenFolder, KeepsTheCheckpointOfALoadedModel) {
   write_text_model(folder / "model", "gpt");
   const auto run = formats::RunFolder::create(folder / "run", "");
   const auto add = [&](std::int64_t step) {
-    formats::CheckpointWriter writer(run, step);
-    for (const std::string& name : names_in(folder / "model"))
-      writer.add_text(name, read_file(folder / "model" / name));
-    writer.commit({.best = true, .keep_last = 1});
+    add_checkpoint(run, step, folder / "model", {.best = true, .keep_last = 1});
   };
   add(1);
   {

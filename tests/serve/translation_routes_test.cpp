@@ -1,7 +1,6 @@
 // The complete responses of LibreTranslate's routes, with several models, and of the lists of models.
-#include "base/file.h"
-#include "formats/checkpoint.h"
 #include "regard/regard.h"
+#include "support/checkpoints.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/test_server.h"
@@ -228,13 +227,11 @@ TEST(ModelLists, AChatTemplateOfTheFolderEnablesConversations) {
 // The chat template of a run is in its checkpoints.
 TEST(ModelLists, AChatTemplateOfARunEnablesConversations) {
   const TemporaryFolder folder;
+  std::filesystem::copy(TestServer::folder("gpt"), folder / "model");
+  write_file(folder / "model", "tokenizer_config.json",
+             R"({"chat_template": "{{ messages[0]['content'] }}"})");
   const auto run = formats::RunFolder::create(folder / "run", "");
-  formats::CheckpointWriter writer(run, 1);
-  for (const auto& file : std::filesystem::directory_iterator(TestServer::folder("gpt")))
-    writer.add_text(file.path().filename().string(), read_file(file.path()));
-  const Json settings{{"chat_template", "{{ messages[0]['content'] }}"}};
-  writer.add_text("tokenizer_config.json", settings.dump());
-  writer.commit();
+  add_checkpoint(run, 1, folder / "model");
   serve::ServeOptions options = serve_options();
   options.chat_template = "";
   options.folders.push_back({"run", run.path()});
