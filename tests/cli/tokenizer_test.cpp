@@ -169,24 +169,6 @@ TEST_F(TokenizerCommand, InfoAsText) {
             "special token     [MASK] = 4\n");
 }
 
-TEST(ContradictoryOptions, AreRefusedBeforeAnyFileIsRead) {
-  const TemporaryFolder folder;
-  const auto expect = [&](const std::vector<std::string>& arguments, const std::string& first,
-                          const std::string& second) {
-    const ProgramResult result = run_program(arguments, folder.path());
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_NE(result.err.find(first), std::string::npos) << result.err;
-    EXPECT_NE(result.err.find(second), std::string::npos) << result.err;
-  };
-  expect({"tokenizer", "encode", "-T", "none.json", "--view", "pieces", "--json"},
-         "--view pieces cannot be combined with --json", "Remove one of the two options");
-  expect({"study", "none", "none.tsv", "--rows", "3", "--json"}, "--rows", "--json");
-  expect({"study", "none", "none.tsv", "--rows", "3", "--csv", "a.csv"}, "--rows", "--csv");
-  expect({"study", "none", "none.tsv", "--rows", "3", "--svg", "a.svg"}, "--rows", "--svg");
-  expect({"train", "none.toml", "--dry-run", "--resume"}, "--dry-run", "--resume");
-}
-
 TEST_F(TokenizerCommand, InfoHasThePartsAndTheSpecialTokens) {
   write_file(folder_.path(), "tokenizer.json",
              R"({"version": "1.0", "normalizer": {"type": "NFC"},
