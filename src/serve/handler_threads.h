@@ -41,8 +41,8 @@ class HandlerThreads {
   // If the task with this key is still waiting, remove it from the queue and run it on the calling thread.
   void run_if_waiting(const void* key);
   std::size_t waiting() const;
-  // Discard the waiting tasks and wait for the running ones, which may still call the functions above. From
-  // now on, submit() returns false.
+  // Discard the waiting tasks, and wait until all running tasks have returned; these may call the functions
+  // above until then. After end() has begun, submit() returns false.
   void end();
 
  private:

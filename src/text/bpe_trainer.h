@@ -32,7 +32,7 @@ class BpeTrainer {
   // Add a token and return its id; an existing token keeps its id. An `opaque` token (special token, byte
   // fallback) is never the result of a merge.
   std::int32_t add_token(const std::string& token, bool opaque);
-  // Add a word as ids of initial symbols.
+  // Add a word that occurs `count` times. `symbols` contains the ids of its characters or bytes.
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
   // Repeatedly merge the pair with the highest count. Among pairs with equal counts, merge the one with the

@@ -33,7 +33,7 @@ TEST(RandomStream, HasTheMomentsItClaims) {
   for (int i = 0; i < 1000; ++i) EXPECT_LT(stream.next_below(7), 7u);
 }
 
-// The words of a stream are those of the blocks 0, 1, 2, … of its key.
+// A stream uses the 32-bit words of the Philox blocks 0, 1, 2, … of its key, in this order.
 TEST(RandomStream, DrawsTheWordsOfConsecutiveBlocks) {
   const RandomKey key{7, 3, place_of("test")};
   const auto [key0, key1] = fold(key);
@@ -53,7 +53,7 @@ TEST(RandomStream, DrawsTheWordsOfConsecutiveBlocks) {
   }
 }
 
-// Of the 64-bit draws, those from 3 · 2^62 are rejected for this bound.
+// For the bound 3 · 2^62, 64-bit draws that are not below the bound are rejected.
 TEST(RandomStream, RejectsDrawsThatWouldMakeSmallValuesMoreLikely) {
   constexpr std::uint64_t kBound = std::uint64_t{3} << 62;
   const RandomKey key{8, 0, place_of("test")};

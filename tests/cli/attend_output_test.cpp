@@ -204,7 +204,7 @@ TEST_F(AttendOutput, TheGridsOfAPictureHaveTheWeightsOfTheClassToken) {
   EXPECT_EQ(svg_texts(out({vit_, picture_}, {"--svg", "-"}), "label")[0], "attention rollout");
 }
 
-// Each head of --what-if has the text that the model generates without it, if TEXT has no given target.
+// If the model generates text, each entry of --what-if has the text that is generated with the head ablated.
 TEST_F(AttendOutput, WhatIfHasTheTextsWithoutEachHead) {
   write_text_model(folder_ / "gpt", "gpt");
   write_text_model(folder_ / "translator", "translator");

@@ -1,4 +1,4 @@
-// The options that several commands have: each command has exactly those that change its work.
+// Each command has exactly those of the common options (see CommonOptions) that have an effect on it.
 #include <gtest/gtest.h>
 
 #include <map>

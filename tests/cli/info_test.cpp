@@ -54,7 +54,7 @@ TEST(Info, PrintsTheTotalsAndTheTensorsOfAFile) {
             "  w              F32       [1, 2, 2]\n");
 }
 
-// An index of shards has the totals of its files.
+// For the index of a sharded model, the counts are totals over all files.
 TEST(Info, DescribesShardsAndTokenizers) {
   const TemporaryFolder folder;
   const formats::NamedTensor first[] = {{"a", Tensor::of({1, 2, 3})}};

@@ -138,7 +138,7 @@ TEST_F(EvaluateTasks, IntervalsAndComparisons) {
   EXPECT_NE(text.out.find("entities.tsv:"), std::string::npos) << text.out;
 }
 
-// The text has the values of the JSON.
+// The text output contains the values of the JSON output.
 TEST_F(EvaluateTasks, IntervalsAndComparisonsAreTables) {
   const std::string first = model("hf-more/bert-ner"), second = model("tasks/tag-distilbert");
   const std::vector<std::string> alone{first, data("entities.tsv"), "--bootstrap", "20"};

@@ -1,4 +1,4 @@
-// The number of sessions that each pass of the model computes.
+// computed(): the number of sessions in the last forward pass.
 #include <gtest/gtest.h>
 
 #include "session_case.h"

@@ -1,4 +1,4 @@
-// Limits of a loaded model: its end tokens and the length of its prompts.
+// A loaded model refuses end tokens outside the vocabulary and prompts longer than its positions.
 #include "infer/loaded_model.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(LoadedModel, ATruncatedPromptKeepsItsEnd) {
   const auto loaded = infer::LoadedModel::open(place / "gpt");
   const auto limit = static_cast<std::size_t>(loaded.model->max_positions());
   ASSERT_GT(limit, 0u);
-  // Encode letters one at a time, so that a prompt of each length exists.
+  // Append letters until the prompt has as many tokens as the model has positions.
   std::string text;
   const auto ids_of = [&] { return loaded.encode_prompt(text); };
   while (ids_of().size() < limit) text += "aeb "[text.size() % 4];

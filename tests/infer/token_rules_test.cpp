@@ -56,7 +56,7 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
-// An end token is never a bad word. The words after it in the list are still forbidden.
+// A bad word that consists of an end token is ignored. The other words of the list are still forbidden.
 TEST(TokenRules, EndTokensAreNotBadWords) {
   TokenRules rules;
   rules.bad_words = {{2}, {5}, {4, 2}, {4, 6}};

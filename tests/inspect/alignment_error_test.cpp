@@ -61,7 +61,8 @@ TEST(AlignmentError, LinksTheWordsWithTheLargestSums) {
   // Target word 0 has the summed weights 0.60 and 1.05 on the two source words, target word 1 has 0.30 and
   // 0.20. The last source token belongs to no word and is ignored.
   EXPECT_EQ(plain(strongest_links(weights, rows, columns)), (Links{{1, 0, 1}, {0, 1, 1}}));
-  // Of equal sums, the first source word is linked. A target word without weight has no link.
+  // If two source words have equal sums, the target word is linked to the first of them. A target word whose
+  // sums are all 0 or NaN has no link.
   const std::vector<double> equal{0.25, 0.25, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0};
   EXPECT_EQ(plain(strongest_links(equal, std::vector<std::int64_t>{0, 1}, columns)), (Links{{0, 0, 1}}));
   const std::vector<double> nothing(4, std::numeric_limits<double>::quiet_NaN());

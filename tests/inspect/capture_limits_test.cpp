@@ -247,7 +247,7 @@ TEST(CaptureLimits, WeightsAreThoseOfTheHighestScores) {
   }
 }
 
-// The bytes of the candidates are written if one of them is an incomplete character.
+// A step contains the bytes of all candidates if the text of one candidate is an incomplete UTF-8 sequence.
 TEST(CaptureLimits, StepsHaveTheBytesOfIncompleteCharacters) {
   View view;
   view.steps = {{.candidates = {{.id = 4, .text = "a", .logit = 1, .bytes = ""},

@@ -67,7 +67,7 @@ TEST(ClassificationMetrics, EqualScikitLearns) {
   EXPECT_EQ(multiple, 3);
 }
 
-// The memory behind the rows is equal, and must not count.
+// The values after the four in the spans are equal, and must not be compared.
 TEST(ClassificationMetrics, ExactRowsAreThoseOfTheTable) {
   const std::vector<std::uint8_t> predicted{1, 0, 0, 1, 1, 1}, truth{1, 0, 1, 1, 1, 1};
   EXPECT_EQ(exact_rows(std::span(predicted).first(4), std::span(truth).first(4), 2), 0.5);

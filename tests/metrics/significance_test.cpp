@@ -125,7 +125,7 @@ TEST(Significance, IntervalsLeaveOutTheLowestAndHighestScores) {
   expect(80, 39.5, 2, 77);
 }
 
-// Each comparison also scores all lines of both systems.
+// In addition to the samples, each comparison scores both systems once on all lines.
 TEST(Significance, NumberOfSamplesByDefault) {
   double calls = 0;
   const Scorer scorer = counting_scorer(calls);
@@ -140,7 +140,7 @@ TEST(Significance, NumberOfSamplesByDefault) {
   EXPECT_EQ(calls_of([&] { approximate_randomization(1, scorer, {.samples = 1}); }), 2 * 1 + 2);
 }
 
-// With one line, each sample has the difference of the systems, and none exceeds it.
+// With one line, every sampled difference has the size of the real difference, so none exceeds it.
 TEST(Significance, EqualDifferencesDoNotExceedTheReal) {
   const Scorer scorer = scorer_of_mean({1, 3});
   const Comparison exchanged = approximate_randomization(1, scorer, {.samples = 9});

@@ -47,7 +47,7 @@ TEST(Connection, StaysOpenAfterAStreamAndAnError) {
   EXPECT_TRUE(client.read_until("Connection: keep-alive\r\n\r\n"));
 }
 
-// The time limit of a connection without a request is not that of a request's header.
+// A connection on which no request has begun has its own time limit (idle), not that of a header.
 TEST(Connection, IsClosedWithoutARequest) {
   serve::ServeOptions options = serve_options();
   options.http.idle = std::chrono::seconds(0), options.http.header = std::chrono::seconds(100);

@@ -75,7 +75,7 @@ TEST_F(GeneratorTest, CountsWhatItGenerates) {
   const auto first = generator_.submit(request(5), "a");
   EXPECT_EQ(tokens_of(*first), 5u);
   ASSERT_EQ(first->results().size(), 1u);
-  // The counts of a step follow its callbacks.
+  // The generator updates these counts after the callbacks of the step.
   EXPECT_TRUE(becomes([&] { return metrics_.batches == 5 && metrics_.batched == 5; }));
   const auto second = generator_.submit(request(7, false), "b");
   EXPECT_EQ(tokens_of(*second), 0u) << "no tokens are reported";

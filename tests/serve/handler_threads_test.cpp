@@ -61,7 +61,7 @@ TEST(HandlerThreads, DropTheWaitingTasksAtTheEnd) {
   EXPECT_FALSE(ran);
 }
 
-// The last task of a server looks for its request in all queues.
+// When a server ends, its last task may still call functions of the queues.
 TEST(HandlerThreads, CanBeUsedByTasksWhileTheyEnd) {
   serve::HandlerThreads threads({.threads = 1, .each = 1, .queue = 1});
   const int key = 0;

@@ -242,7 +242,7 @@ TEST_F(ServerErrors, AResponseMayHaveChunks) {
   EXPECT_EQ(result.out, "A\n");
 }
 
-// A response names the number of tokens and the size of the vectors; both have limits.
+// A vector must have the size that the server states. Sizes and numbers of tokens must be in range.
 TEST_F(ServerErrors, VectorsHaveTheAnnouncedSize) {
   const auto embed = [&](const std::string& about, const std::string& vector,
                          const std::vector<std::string>& more) {

@@ -202,7 +202,8 @@ TEST(TrainUnigram, ObjectiveOfManyLettersIsExact) {
   EXPECT_NEAR(trainer.objective(), std::log(95.0), 1e-9);
 }
 
-// Required characters that are no pieces get the lowest score and steps of 0.0001 above it.
+// Required characters that are not pieces are added: the first with the lowest score of a piece, each further
+// one with 0.0001 more.
 TEST(TrainUnigram, RequiredCharactersWithoutAPieceHaveDifferentScores) {
   const std::vector<WordCount> words{{"a", 4}, {"b", 4}};
   UnigramTrainer::Limits limits;

@@ -92,7 +92,7 @@ TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreLongSources) {
   EXPECT_LT(static_cast<double>(touched[1]), 1.5 * static_cast<double>(touched[0]));
 }
 
-// The same is true for examples of any kind, with and without a source.
+// The memory of example_loss() does not grow with the number of examples either, with and without a source.
 TEST_F(ValidationLoss, NeedsNoMoreMemoryForMoreExamples) {
   const auto translator = tiny_model(0.0);
   const auto decoder = testing::tiny_model("gpt");

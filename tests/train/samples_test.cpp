@@ -251,7 +251,7 @@ TEST_F(SoundSamples, SpeechHasTheMetricsOfTheRunFile) {
   }
 }
 
-// The listener's question is asked once after the only batch of the loss, then in the search.
+// validate() calls the function once after the only batch of the loss; the second call is in the search.
 TEST_F(SoundSamples, AStopRequestEndsTheSearch) {
   open("speech-recognition", data_, model_, {"validation.metrics=[\"wer\"]", "validation.samples=0"});
   int calls = 0;

@@ -51,7 +51,7 @@ TEST_F(WeightAverage, IsTheMeanOfAllCheckpoints) {
   expect_all(2.0f);
 }
 
-// The sum is computed in 64-bit floating point: in 32 bits, the small value would be lost.
+// The weights are summed in double precision. In single precision, 1e8 + 1 is 1e8.
 TEST_F(WeightAverage, KeepsSmallValuesBesideLargeOnes) {
   write("1", 1e8f);
   write("2", 1.0f);

@@ -122,7 +122,8 @@ TEST_F(DamagedVectors, FasttextModelsWithLabelsAreRead) {
   EXPECT_EQ(read(unpruned.file()).count(), 2u);
 }
 
-// Of a repeated word, the first vector counts. The words after it keep their own rows.
+// If a word occurs twice, its first vector is used. The words after it still get the vectors of their own
+// rows.
 TEST_F(DamagedVectors, FasttextModelsWithARepeatedWord) {
   FasttextNumbers numbers;
   numbers.names = {"ab", "ab", "c"};
@@ -197,7 +198,7 @@ TEST_F(DamagedVectors, Word2vecFiles) {
       Format::word2vec_binary);
 }
 
-// All bytes of the numbers except the last ones are letters.
+// The four bytes of each vector are three letters and one byte outside ASCII.
 TEST_F(DamagedVectors, OneByteOutsideAsciiMakesAFileBinary) {
   const WordVectors vectors = read(
       "2 1\na DCB\xBE"
