@@ -113,15 +113,19 @@ TEST(Install, AsPartOfAnotherProjectNothingCollides) {
 // which includes all others, is also compiled by the installed versions of clang, and as C++23.
 TEST(Install, PublicHeadersCompileWithoutWarnings) {
   const TemporaryFolder folder;
-  const std::string include = (source_folder() / "include").string();
+  // With paths relative to this folder, a compiler cache recognizes the headers in any checkout.
+  std::filesystem::copy(source_folder() / "include", folder / "include",
+                        std::filesystem::copy_options::recursive);
+  const std::string cache = shell("command -v ccache").status == 0
+                                ? "CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime ccache "
+                                : "";
   const auto compiles = [&](const std::string& compiler, const std::string& header) {
     write_file(folder.path(), "alone.cpp", "#include <regard/" + header + ">\n");
-    const Ran ran =
-        shell(compiler + " -fsyntax-only -Wpedantic -Wall -Wextra -Wconversion -Wshadow -Werror -I'" +
-              include + "' '" + (folder / "alone.cpp").string() + "'");
+    const Ran ran = shell("cd '" + folder.path().string() + "' && " + cache + compiler +
+                          " -c -Wpedantic -Wall -Wextra -Wconversion -Wshadow -Werror -Iinclude alone.cpp");
     EXPECT_EQ(ran.status, 0) << compiler << " " << header << "\n" << ran.output;
   };
-  for (const auto& entry : std::filesystem::directory_iterator(include + "/regard"))
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "include/regard"))
     compiles("g++ -std=c++20", entry.path().filename().string());
   compiles("g++ -std=c++23", "regard.h");
   for (const std::string compiler : {"clang++-16", "clang++"}) {
