@@ -42,7 +42,9 @@ TEST_F(Scripts, OfEveryCodePoint) {
   const auto digests = reference_.at("blocks").get<std::string>();
   ASSERT_EQ(digests.size(), std::size_t{0x110000 / kBlock * 8});
   for (char32_t first = 0; first < 0x110000; first += kBlock) {
-    if (testing::kSlowBuild && first / kBlock % 8 != 0) continue;
+    // As in unicode_test.cpp: no scripts are assigned from U+34000 on, except to the tags of plane 14.
+    if (first >= 0x34000 && first != 0xE0000 && first % 0x10000 != 0) continue;
+    if (testing::kSlowBuild && (first >= 0x34000 || first / kBlock % 8 != 0)) continue;
     std::string joined;
     for (char32_t c = first; c < first + kBlock; ++c) {
       if (c >= 0xD800 && c < 0xE000) continue;

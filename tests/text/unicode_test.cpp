@@ -46,7 +46,7 @@ void check_all(const std::string& digests, const std::string& suffix, Result res
     // From U+34000 on, no scripts are assigned; test only the tags of plane 14 and the first block of each
     // plane.
     if (first >= 0x34000 && first != 0xE0000 && first % 0x10000 != 0) continue;
-    if (testing::kSlowBuild && first / kBlock % 8 != 0) continue;
+    if (testing::kSlowBuild && (first >= 0x34000 || first / kBlock % 8 != 0)) continue;
     EXPECT_EQ(digest_of_block(first, suffix, result), digests.substr(first / kBlock * 8, 8))
         << "U+" << std::hex << static_cast<std::uint32_t>(first);
   }
