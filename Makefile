@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims claims-long clean
+.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve with-mpi check-mpi check-kills soak-serve format install package benchmark claims claims-long clean
 
 help:
 	@echo "make demo       install missing packages, build, train a small English-Hindi translator, use it, show its attention"
@@ -163,11 +163,13 @@ check-serve: program $(SERVE_PEERS)
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
 
-# Check training by several processes under mpirun: bit-identical results, killed and unresponsive ranks.
-check-mpi:
+# Configure the build with MPI.
+with-mpi: packages
 	@tools/packages.sh mpi
 	@cmake --preset release >/dev/null
-	@$(MAKE) --no-print-directory program
+
+# Check training by several processes under mpirun: bit-identical results, killed and unresponsive ranks.
+check-mpi: with-mpi program
 	@echo "== several processes"
 	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),4)
 
