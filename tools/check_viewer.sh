@@ -10,15 +10,15 @@ command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split
 }
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
 [ -d node_modules ] && cmp -s package-lock.json node_modules/.package-lock.source || {
-  npm ci --silent && cp package-lock.json node_modules/.package-lock.source
+  npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.package-lock.source
 }
 npm run --silent check
 npm test --silent
-npx vite build --logLevel warn
+node_modules/.bin/vite build --logLevel warn
 cmp dist/index.html page.html || { echo "viewer/page.html is not what viewer/ builds: run npm run build there" >&2; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # Use an encoder with a tokenizer and several heads, and a pair of texts.
 "$program" attend ../tests/data/hf-more/bert-nli "Green and blue." --pair "A <b> & green." --html "$scratch/page.html" --json -q >"$scratch/capture.json"
-REGARD="$program" PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" npx playwright test
+REGARD="$program" PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" node_modules/.bin/playwright test
 echo "viewer: page.html is current; tests passed"

@@ -13,9 +13,7 @@ export interface Sample {
 }
 
 function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 /** Rows that sum to one, packed in 8 bits as the program packs them. */
@@ -29,14 +27,21 @@ export function packed(rows: number[][]): Packed {
   return { rows: rows.length, columns, bits: 8, scale, data: base64(bytes) };
 }
 
-function attention(rows: number, columns: number, causal: boolean, shift: number): number[][] {
-  return Array.from({ length: rows }, (_, r) => {
-    const row = Array.from({ length: columns }, (_, c) =>
-      causal && c > r ? 0 : Math.exp(3 * Math.cos((r + shift - c) * 0.9) + ((r * 7 + c * 13) % 5) / 5),
-    );
+/** A function that returns a row of weights. Few values of exp() occur in all rows, so each is computed once. */
+function attention(columns: number, causal: boolean, shift: number): (row: number) => number[] {
+  const known = new Map<number, number>();
+  return (r) => {
+    const row = Array.from({ length: columns }, (_, c) => {
+      if (causal && c > r) return 0;
+      const [distance, step] = [r + shift - c, (r * 7 + c * 13) % 5];
+      const key = 5 * distance + step;
+      let value = known.get(key);
+      if (value === undefined) known.set(key, (value = Math.exp(3 * Math.cos(distance * 0.9) + step / 5)));
+      return value;
+    });
     const sum = row.reduce((a, b) => a + b, 0);
     return row.map((x) => x / sum);
-  });
+  };
 }
 
 function head(
@@ -47,14 +52,12 @@ function head(
   columns: number,
   full: boolean,
 ): Head {
-  const weights = attention(rows, columns, kind === "decoder", layer + index);
+  const rowAt = attention(columns, kind === "decoder", layer + index);
   const [down, across] = [Math.min(32, rows), Math.min(32, columns)];
-  const cells = Array.from({ length: down }, (_, r) =>
-    Array.from(
-      { length: across },
-      (_, c) => weights[Math.floor((r * rows) / down)]![Math.floor((c * columns) / across)]!,
-    ),
-  );
+  const cells = Array.from({ length: down }, (_, r) => {
+    const row = rowAt(Math.floor((r * rows) / down));
+    return Array.from({ length: across }, (_, c) => row[Math.floor((c * columns) / across)]!);
+  });
   const most = Math.max(...cells.flat());
   const thumbnail = packed([cells.flat()]);
   return {
@@ -68,7 +71,7 @@ function head(
     telling: (kind === "cross" ? 1 : 0) + (layer * 10 + index) / 1000,
     caption: "No single position explains the weights: they depend on the tokens.",
     thumbnail: { ...thumbnail, rows: down, columns: across, scale: [most] },
-    ...(full ? { weights: packed(weights) } : {}),
+    ...(full ? { weights: packed(Array.from({ length: rows }, (_, r) => rowAt(r))) } : {}),
   };
 }
 

@@ -31,6 +31,7 @@ function matrixOf(tensor: Tensor, conv: boolean): number[][] {
 
 export class Checkpoint {
   private readonly tensors = new Map<string, Tensor>();
+  private readonly layers = new Map<string, Projection>();
 
   constructor(folder: string) {
     const files = readdirSync(folder).filter((each) => /^model.*\.safetensors$/.test(each));
@@ -40,8 +41,15 @@ export class Checkpoint {
     }
   }
 
-  /** The whole projection of a layer: columns of all heads, or the rows of W_O. */
+  /** The whole projection of a layer, read once for all heads: columns of all heads, or the rows of W_O. */
   private layer(head: Head, part: Part, both: boolean): Projection {
+    const key = `${head.kind}.${head.layer}.${part}`;
+    let found = this.layers.get(key);
+    if (!found) this.layers.set(key, (found = this.read(head, part, both)));
+    return found;
+  }
+
+  private read(head: Head, part: Part, both: boolean): Projection {
     const side = head.kind === "encoder" ? "encoder" : "decoder";
     const names = [...this.tensors.keys()]
       .filter((name) => name.endsWith(".weight"))

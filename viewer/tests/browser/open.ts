@@ -27,7 +27,8 @@ export async function open(browser: Page, file: string, fragment = ""): Promise<
   browser.on("request", (request) => {
     if (!request.url().startsWith("file:") && !request.url().startsWith("blob:")) errors.push(request.url());
   });
-  await browser.goto("about:blank");
+  // Without this, a new fragment of the shown file does not load it again.
+  if (browser.url() !== "about:blank") await browser.goto("about:blank");
   await browser.goto(`file://${file}${fragment}`);
   await expect(browser.locator("h1")).toBeVisible();
   return errors;
