@@ -63,7 +63,10 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_features(*verb, globals);
   add_bench_forward(*verb, globals);
   add_bench_ctc(*verb, globals);
-  verb->footer("peak_rss_mb in the output is the peak resident memory of the process in MiB.");
+  verb->footer(
+      "peak_rss_mb in the output is the peak resident memory of the process in MiB. The environment "
+      "variable\n"
+      "REGARD_BENCH_SECONDS sets the minimum duration of a measurement in seconds.");
 }
 
 }  // namespace regard::cli

@@ -159,7 +159,7 @@ std::vector<double> measure(Decoding& decoding, const DecodeBenchRequest& reques
   std::optional<MemoryBandwidth> read;
   std::vector<double> shares;
   if (request.beside_read) read.emplace().once(pool);
-  const double enough = request.beside_read ? kEnoughBeside : kEnough;
+  const double enough = measuring_seconds(request.beside_read ? kEnoughBeside : kEnough);
   for (const Stopwatch total; measured.steps.size() < kFewest || total.seconds() < enough;) {
     const std::size_t first = measured.steps.size();
     const double before = read ? read->once(pool) : 0;

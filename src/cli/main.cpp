@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.require_subcommand(1);
   regard::cli::Globals globals;
-  regard::cli::add_verbs(app, globals);
+  regard::cli::add_verbs(app, globals, argc > 1 ? argv[1] : "");
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
   help->add_option("COMMAND", topic, "Name of the command. Default: print the list of commands")

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,6 +18,14 @@ inline double processor_seconds_now() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Return the minimum seconds of a measurement: the environment variable REGARD_BENCH_SECONDS if it is a
+// number above 0, else `usual`.
+inline double measuring_seconds(double usual) {
+  const char* text = std::getenv("REGARD_BENCH_SECONDS");
+  const double seconds = text == nullptr ? usual : std::strtod(text, nullptr);
+  return std::isfinite(seconds) && seconds > 0 ? seconds : usual;
 }
 
 struct Timing {
@@ -51,11 +61,12 @@ struct Repetitions {
   }
 };
 
-// Time body() after a warm-up, for at least 10 repetitions and at least one second. A body shorter than 50 µs
-// is called several times per repetition, which makes the cost of reading the clock negligible.
+// Time body() after a warm-up, for at least 10 repetitions and measuring_seconds(1). A body shorter than 50
+// µs is called several times per repetition, which makes the cost of reading the clock negligible.
 template <class Body>
 Timing time_repeatedly(Body&& body) {
-  constexpr double kWarmUp = 0.1, kEnough = 1.0, kShortest = 50e-6;
+  constexpr double kWarmUp = 0.1, kShortest = 50e-6;
+  const double enough = measuring_seconds(1.0);
   constexpr std::size_t kFewest = 10;
   const Stopwatch warm_up;
   double last = 0;
@@ -63,10 +74,10 @@ Timing time_repeatedly(Body&& body) {
     const Stopwatch once;
     body();
     last = once.seconds();
-  } while (warm_up.seconds() < kWarmUp);
+  } while (warm_up.seconds() < std::min(kWarmUp, enough));
   const int calls = last >= kShortest ? 1 : 1 + static_cast<int>(kShortest / std::max(last, 1e-8));
   Repetitions repetitions;
-  for (const Stopwatch total; repetitions.elapsed.size() < kFewest || total.seconds() < kEnough;)
+  for (const Stopwatch total; repetitions.elapsed.size() < kFewest || total.seconds() < enough;)
     repetitions.time(body, calls);
   return repetitions.timing();
 }

@@ -1,5 +1,8 @@
 #include "cli/verbs.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include "cli/number_checks.h"
 
 namespace regard::cli {
@@ -33,34 +36,47 @@ void add_transcribe(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
 void add_vectors(CLI::App& app, Globals& globals);
 
-void add_verbs(CLI::App& app, Globals& globals) {
-  add_demo(app, globals);
-  add_attend(app, globals);
-  add_context(app, globals);
-  add_bench(app, globals);
-  add_explain(app, globals);
-  add_train(app, globals);
-  add_report(app, globals);
-  add_runs(app, globals);
-  add_prune(app, globals);
-  add_translate(app, globals);
-  add_transcribe(app, globals);
-  add_generate(app, globals);
-  add_caption(app, globals);
-  add_embed(app, globals);
-  add_classify(app, globals);
-  add_answer(app, globals);
-  add_fill(app, globals);
-  add_tag(app, globals);
-  add_evaluate(app, globals);
-  add_study(app, globals);
-  add_run(app, globals);
-  add_serve(app, globals);
-  add_convert(app, globals);
-  add_quantize_verb(app, globals);
-  add_tokenizer(app, globals);
-  add_vectors(app, globals);
-  add_info(app, globals);
+namespace {
+
+struct Verb {
+  std::string_view name;
+  void (*add)(CLI::App& app, Globals& globals);
+};
+
+constexpr Verb kVerbs[] = {{"demo", add_demo},
+                           {"attend", add_attend},
+                           {"context", add_context},
+                           {"bench", add_bench},
+                           {"explain", add_explain},
+                           {"train", add_train},
+                           {"report", add_report},
+                           {"runs", add_runs},
+                           {"prune", add_prune},
+                           {"translate", add_translate},
+                           {"transcribe", add_transcribe},
+                           {"generate", add_generate},
+                           {"caption", add_caption},
+                           {"embed", add_embed},
+                           {"classify", add_classify},
+                           {"answer", add_answer},
+                           {"fill", add_fill},
+                           {"tag", add_tag},
+                           {"evaluate", add_evaluate},
+                           {"study", add_study},
+                           {"run", add_run},
+                           {"serve", add_serve},
+                           {"convert", add_convert},
+                           {"quantize", add_quantize_verb},
+                           {"tokenizer", add_tokenizer},
+                           {"vectors", add_vectors},
+                           {"info", add_info}};
+
+}  // namespace
+
+void add_verbs(CLI::App& app, Globals& globals, std::string_view wanted) {
+  const bool known = std::ranges::find(kVerbs, wanted, &Verb::name) != std::end(kVerbs);
+  for (const Verb& verb : kVerbs)
+    if (!known || verb.name == wanted) verb.add(app, globals);
   require_decimal(app);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/utf8.h"
 #include "text/unicode_reference.h"
@@ -47,54 +48,64 @@ constexpr Category kCategories[] = {Category::unassigned,
 static_assert(UTF8PROC_CATEGORY_CN == 0 && UTF8PROC_CATEGORY_ND == 9 && UTF8PROC_CATEGORY_SM == 19 &&
               UTF8PROC_CATEGORY_CO + 1 == std::size(kCategories));
 
-Category from_utf8proc(utf8proc_category_t category) {
-  return kCategories[category];
-}
-
-bool other_alphabetic_symbol(char32_t c) noexcept {
-  return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
-         (c >= 0x1F170 && c <= 0x1F189);
-}
+// Word characters with a category that other characters also have: alphabetic symbols and joiners.
+constexpr FlagRange kOtherWord[] = {{0x200C, 0x200D, true},
+                                    {0x24B6, 0x24E9, true},
+                                    {0x1F130, 0x1F149, true},
+                                    {0x1F150, 0x1F169, true},
+                                    {0x1F170, 0x1F189, true}};
 
 bool is_one_of(Category category, Category first, Category last) {
   return category >= first && category <= last;
 }
 
-std::uint16_t flags_of(char32_t c, Category k) {
-  const bool ascii_sign = c < 0x80 && is_one_of(k, Category::punctuation_connector, Category::symbol_other);
+// Return the flags that follow from the category.
+std::uint16_t flags_of(Category k) {
   const bool mark = is_one_of(k, Category::mark_nonspacing, Category::mark_enclosing);
   const bool number = is_one_of(k, Category::number_decimal, Category::number_other);
-  const bool word = is_one_of(k, Category::letter_upper, Category::number_letter) ||
-                    k == Category::punctuation_connector || other_alphabetic_symbol(c) || c == 0x200C ||
-                    c == 0x200D;
-  const bool control = (k == Category::control || k == Category::format || k == Category::private_use) &&
-                       c != 9 && c != 10 && c != 13;
-  return static_cast<std::uint16_t>(
-      (word ? kIsWord : 0) | (mark ? kIsCombiningMark : 0) | (number ? kIsNumeric : 0) |
-      (control ? kIsBertControl : 0) | (k == Category::mark_nonspacing ? kIsBertAccent : 0) |
-      (ascii_sign || is_one_of(k, Category::punctuation_connector, Category::punctuation_other)
-           ? kIsBertPunctuation
-           : 0));
+  const bool word =
+      is_one_of(k, Category::letter_upper, Category::number_letter) || k == Category::punctuation_connector;
+  const bool control = k == Category::control || k == Category::format || k == Category::private_use;
+  const bool punctuation = is_one_of(k, Category::punctuation_connector, Category::punctuation_other);
+  return static_cast<std::uint16_t>((word ? kIsWord : 0) | (mark ? kIsCombiningMark : 0) |
+                                    (number ? kIsNumeric : 0) | (control ? kIsBertControl : 0) |
+                                    (k == Category::mark_nonspacing ? kIsBertAccent : 0) |
+                                    (punctuation ? kIsBertPunctuation : 0));
 }
 
-constexpr char32_t kEndOfAssigned = 0x33FFF, kAssignedAgain = 0xE0000;
+bool changes_in_lower_case(char32_t c) {
+  char32_t lower[3];
+  return to_lower(c, lower) != 1 || lower[0] != c;
+}
 
-class Tables {
+const utf8proc_property_t& property_of(char32_t c) {
+  return *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
+}
+
+// Return the entry of a code point from U+0080 on with this property, without case and exceptions.
+Properties entry_of(const utf8proc_property_t& property) {
+  const Category category = kCategories[property.category];
+  const bool decomposes = property.combining_class != 0 || property.decomp_seqindex != UINT16_MAX;
+  const int flags = flags_of(category) | (decomposes ? kDecomposes : 0) |
+                    (property.boundclass == UTF8PROC_BOUNDCLASS_OTHER ? kStandsAlone : 0) |
+                    (property.boundclass == UTF8PROC_BOUNDCLASS_PREPEND ? kIsPrepended : 0);
+  return {category, static_cast<std::uint16_t>(flags)};
+}
+
+constinit Properties table_of_properties[kCodePoints];
+
+// Fills table_of_properties, in about a millisecond: programs that run briefly wait for it.
+class TableBuilder {
  public:
-  Tables() : all_(kCodePoints) {
-    for (char32_t c = 0; c < kCodePoints; ++c) {
-      all_[c].category = from_utf8proc(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
-      if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // skip a large unassigned range
-    }
-    for (char32_t c = 0; c < kCodePoints; ++c) {
-      all_[c].flags = flags_of(c, all_[c].category);
-      if (c == kEndOfAssigned) c = kAssignedAgain - 1;
-    }
+  TableBuilder() {
+    set_ascii();
+    set_by_property();
     for (const CategoryRange& range : kNewerCategories)
       for (char32_t c = range.first; c <= range.last; ++c) {
         all_[c].category = range.category;
-        if ((flags_of(c, range.category) & kIsWord) != 0) all_[c].flags |= kIsWord;
+        if ((flags_of(range.category) & kIsWord) != 0) set(c, kIsWord, true);
       }
+    apply(kOtherWord, kIsWord);
     apply(kWord, kIsWord);
     apply(kBertPunctuation, kIsBertPunctuation);
     apply(kBertControl, kIsBertControl);
@@ -102,21 +113,47 @@ class Tables {
     apply(kCombiningMark, kIsCombiningMark);
     apply(kNumeric, kIsNumeric);
     mark_nfc();
-    mark_the_rest();
+    for (const LowerPair& pair : kLower) set(pair.upper, kHasLower, changes_in_lower_case(pair.upper));
   }
-  const Properties* all() const noexcept { return all_.data(); }
 
  private:
-  void apply(const std::vector<FlagRange>& ranges, Flag flag) {
-    for (const FlagRange& range : ranges)
-      for (char32_t c = range.first; c <= range.last; ++c)
-        all_[c].flags =
-            static_cast<std::uint16_t>(range.value ? all_[c].flags | flag : all_[c].flags & ~flag);
+  void set(char32_t c, Flag flag, bool value) {
+    all_[c].flags = static_cast<std::uint16_t>(value ? all_[c].flags | flag : all_[c].flags & ~flag);
   }
+  void apply(std::span<const FlagRange> ranges, Flag flag) {
+    for (const FlagRange& range : ranges)
+      for (char32_t c = range.first; c <= range.last; ++c) set(c, flag, range.value);
+  }
+  void set_ascii();
+  void set_by_property();
   void mark_nfc();
-  void mark_the_rest();
-  std::vector<Properties> all_;
+  Properties* const all_ = table_of_properties;
 };
+
+void TableBuilder::set_ascii() {
+  for (char32_t c = 0; c < 0x80; ++c) {
+    const Category category = kCategories[property_of(c).category];
+    all_[c] = {category, flags_of(category)};
+    if (is_one_of(category, Category::symbol_math, Category::symbol_other)) set(c, kIsBertPunctuation, true);
+  }
+  for (const char32_t c : {9, 10, 13}) set(c, kIsBertControl, false);
+}
+
+// Consecutive code points often have the same object of utf8proc, and then equal entries.
+void TableBuilder::set_by_property() {
+  constexpr char32_t kEndOfAssigned = 0x33FFF, kAssignedAgain = 0xE0000;
+  const utf8proc_property_t* last = nullptr;
+  Properties entry;
+  for (char32_t c = 0x80; c < kCodePoints; ++c) {
+    const utf8proc_property_t& property = property_of(c);
+    if (&property != last) entry = entry_of(property);
+    last = &property;
+    all_[c] = entry;
+    if (property.lowercase_seqindex != UINT16_MAX) set(c, kHasLower, changes_in_lower_case(c));
+    if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // skip a large unassigned range
+  }
+  for (char32_t c = 0xAC00; c < 0xD7A4; ++c) set(c, kDecomposes, true);  // Hangul syllables, by a formula
+}
 
 bool in_ranges(const std::vector<Range>& ranges, char32_t c) noexcept {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
@@ -125,7 +162,7 @@ bool in_ranges(const std::vector<Range>& ranges, char32_t c) noexcept {
 }
 
 int combining_class(char32_t c) noexcept {
-  const int value = utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+  const int value = property_of(c).combining_class;
   return value != 0 && in_ranges(kClassZero, c) ? 0 : value;
 }
 
@@ -140,11 +177,11 @@ std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
   return joined;
 }
 
-void Tables::mark_nfc() {
-  const auto mark = [this](char32_t c) { all_[c].flags |= kMayChangeInNfc; };
+void TableBuilder::mark_nfc() {
+  const auto mark = [this](char32_t c) { set(c, kMayChangeInNfc, true); };
   for (char32_t c = 0xC0; c < 0x2FA20; ++c) {
-    if (c >= 0xAC00 && c < 0xD7A4) continue;  // precomposed Hangul syllables are stable in NFC
-    if (utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->decomp_seqindex == UINT16_MAX) continue;
+    if (c == 0xAC00) c = 0xD7A4;  // precomposed Hangul syllables are stable in NFC
+    if ((all_[c].flags & kDecomposes) == 0 || property_of(c).decomp_seqindex == UINT16_MAX) continue;
     std::array<utf8proc_int32_t, 8> parts{};
     int boundary = 0;
     const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), 8,
@@ -159,21 +196,6 @@ void Tables::mark_nfc() {
   }
   for (char32_t c = 0x1161; c < 0x11C3; ++c)
     mark(c);  // Jamo vowels and finals compose with the preceding syllable
-}
-
-void Tables::mark_the_rest() {
-  for (char32_t c = 0x80; c < kCodePoints; ++c) {
-    const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
-    char32_t lower[3];
-    const bool hangul = c >= 0xAC00 && c < 0xD7A4;
-    const bool decomposes = hangul || property.combining_class != 0 || property.decomp_seqindex != UINT16_MAX;
-    const bool has_lower = to_lower(c, lower) != 1 || lower[0] != c;
-    all_[c].flags = static_cast<std::uint16_t>(
-        all_[c].flags | (decomposes ? kDecomposes : 0) | (has_lower ? kHasLower : 0) |
-        (property.boundclass == UTF8PROC_BOUNDCLASS_OTHER ? kStandsAlone : 0) |
-        (property.boundclass == UTF8PROC_BOUNDCLASS_PREPEND ? kIsPrepended : 0));
-    if (c == kEndOfAssigned) c = kAssignedAgain - 1;
-  }
 }
 
 // Append the decomposition of the text. Marks after each starter are sorted in canonical order (Unicode
@@ -242,9 +264,9 @@ void compose(std::vector<Change>& text, std::size_t begin) {
 }  // namespace
 
 const Properties* detail::make_table() {
-  static const Tables tables;
-  table.store(tables.all(), std::memory_order_release);
-  return tables.all();
+  static const TableBuilder builder;
+  table.store(table_of_properties, std::memory_order_release);
+  return table_of_properties;
 }
 
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept {

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "infer/stoppable_search.h"
 #include "train/run_field_parts.h"
@@ -61,10 +64,15 @@ void add_task(std::vector<Field>& list, std::string& task) {
 }
 
 void mark_tasks(std::vector<Field>& list) {
-  for (const TaskTraits* traits : task_registry())
-    for (const std::string& key : traits->keys)
-      for (Field& field : list)
-        if (field.name() == key) field.tasks.emplace_back(traits->name);
+  static const auto tasks_of_keys = [] {
+    std::unordered_map<std::string, std::vector<std::string>> tasks;
+    for (const TaskTraits* traits : task_registry())
+      for (const std::string& key : traits->keys) tasks[key].emplace_back(traits->name);
+    return tasks;
+  }();
+  for (Field& field : list)
+    if (const auto found = tasks_of_keys.find(field.name()); found != tasks_of_keys.end())
+      field.tasks = found->second;
 }
 
 void add_validation(std::vector<Field>& list, ValidationConfig& c) {

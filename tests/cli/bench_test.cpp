@@ -44,7 +44,12 @@ double children_cpu_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-TEST(Bench, GemmReportsItsShapeAndSpeed) {
+// The programs that a test starts measure for a short time only.
+class ShortBench : public ::testing::Test {
+  const Environment environment_{Environment::Variables{{"REGARD_BENCH_SECONDS", "0.02"}}};
+};
+
+TEST_F(ShortBench, GemmReportsItsShapeAndSpeed) {
   const Json line =
       line_of({"bench", "gemm", "--m", "5", "--n", "6", "--k", "7", "--transpose-b", "-t", "1"});
   EXPECT_EQ(line["bench"], "gemm");
@@ -56,7 +61,7 @@ TEST(Bench, GemmReportsItsShapeAndSpeed) {
   EXPECT_LE(line["best_ms"].get<double>(), line["ms"].get<double>());
 }
 
-TEST(Bench, AttentionReportsForwardAndBoth) {
+TEST_F(ShortBench, AttentionReportsForwardAndBoth) {
   const Json line = line_of({"bench", "attention", "--batch", "2", "--heads", "4", "--kv-heads", "2", "--seq",
                              "16", "--dim", "8", "--causal", "--backward", "-t", "1"});
   EXPECT_EQ(line["bench"], "attention");
@@ -76,7 +81,7 @@ TEST(Bench, AttentionReportsForwardAndBoth) {
   for (const auto& [key, value] : whole.items()) EXPECT_FALSE(key.starts_with("fwdbwd")) << key;
 }
 
-TEST(Bench, RecurrentReportsForwardAndBoth) {
+TEST_F(ShortBench, RecurrentReportsForwardAndBoth) {
   for (const char* cell : {"rnn", "lstm", "gru"}) {
     const Json line = line_of({"bench", "recurrent", "--cell", cell, "--batch", "2", "--length", "5",
                                "--hidden", "8", "--input", "4", "-t", "1"});
@@ -96,7 +101,7 @@ TEST(Bench, HelpStatesTheUnitOfMemory) {
       << result.out;
 }
 
-TEST(Bench, EmbedReportsSentencesAndTokens) {
+TEST_F(ShortBench, EmbedReportsSentencesAndTokens) {
   const TemporaryFolder folder;
   write_file(folder.path(), "lines", "Green.\n\nWater on new day?\nMaria sings.\n");
   const std::string model = golden("hf-more/st-mean").string();
@@ -109,6 +114,7 @@ TEST(Bench, EmbedReportsSentencesAndTokens) {
   expect_positive(line_of({"bench", "start", model, "-t", "1"}), {"start_ms"});
 }
 
+// Without REGARD_BENCH_SECONDS, the encoding is timed for a second.
 // Special tokens are not added. The checksum is Σ (id + 1)(index + 1), with the indices of all ids from 0.
 // Loading takes longer than 10 µs, and less than the program without the second for which the encoding is
 // timed.
@@ -140,8 +146,17 @@ TEST(Bench, TokenizeReportsIdsAndTimes) {
   EXPECT_LT(line["load_ms"].get<double>(), ms - 1000);
 }
 
+TEST(MeasuringSeconds, AreTheVariablesIfItIsANumberAboveZero) {
+  for (const auto& [text, seconds] : {std::pair("0.25", 0.25), {"0", 2.0}, {"x", 2.0}, {"inf", 2.0}}) {
+    const Environment environment(Environment::Variables{{"REGARD_BENCH_SECONDS", text}});
+    EXPECT_EQ(cli::measuring_seconds(2.0), seconds) << text;
+  }
+  const Environment environment(Environment::Variables{{"REGARD_BENCH_SECONDS", std::nullopt}});
+  EXPECT_EQ(cli::measuring_seconds(2.0), 2.0);
+}
+
 // A config.json alone gives a model with random weights. The prompts of one step have at most 8192 tokens.
-TEST(Bench, DecodeReportsPromptsAndTokens) {
+TEST_F(ShortBench, DecodeReportsPromptsAndTokens) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "config.json",
                         std::string_view(R"({"model_type": "regard-transformer", "kind": "decoder",
@@ -204,7 +219,7 @@ TEST(Bench, TranscribeReportsEachPart) {
   EXPECT_EQ(picture.exit_code, 2) << picture.err;
 }
 
-TEST(Bench, FeaturesForwardAndCtcReportTheirTimes) {
+TEST_F(ShortBench, FeaturesForwardAndCtcReportTheirTimes) {
   const Json features = line_of({"bench", "features", "--seconds", "1", "--repetitions", "2", "-t", "1"});
   EXPECT_EQ(features["bench"], "features");
   EXPECT_EQ(features["bins"], 80);
@@ -316,14 +331,14 @@ TEST(Bench, StartTakesEitherKindOfModel) {
   EXPECT_EQ(run_program({"bench", "start", "no-such-folder"}, folder.path()).exit_code, 4);
 }
 
-TEST(Bench, PeakMeasuresOneThreadAndAllThreads) {
+TEST_F(ShortBench, PeakMeasuresOneThreadAndAllThreads) {
   const Json line = line_of({"bench", "peak", "-t", "1"});
   EXPECT_EQ(line["bench"], "peak");
   expect_positive(line, {"fma_gflops_one", "fma_gflops_all", "read_gb_s_one", "read_gb_per_processor_s",
                          "read_gb_s_all"});
 }
 
-TEST(Bench, ProductsWithHeldWeights) {
+TEST_F(ShortBench, ProductsWithHeldWeights) {
   for (const char* dtype : {"f16", "bf16", "int8"}) {
     const std::vector<std::string> call = {
         "bench", "gemm", "--m", "2", "--n", "5", "--k", "7", "-t", "1", "--transpose-b", "--dtype", dtype};

@@ -33,7 +33,7 @@ inline ProgramResult run_with_fault(const std::vector<std::string>& arguments,
 
 // A run of the program in which a file call fails.
 struct Trial {
-  std::string fault;            // a value of REGARD_FAULT
+  std::string fault;            // a value of REGARD_FAULT; "none:0" for no fault
   std::filesystem::path place;  // the folder of the run
   int exit_code = -1;
 };

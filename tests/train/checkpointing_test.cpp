@@ -56,7 +56,7 @@ CheckpointTrained checkpoint_trained(const TransformerConfig& config, TrainerOpt
   options.gradient_checkpointing = checkpointing;
   Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
   CheckpointTrained result;
-  for (int step = 0; step < 12; ++step) {
+  for (int step = 0; step < 5; ++step) {
     const StepResult one = trainer.step();
     result.losses.push_back(one.loss);
     result.norms.push_back(one.gradient_norm);
