@@ -92,12 +92,10 @@ Properties entry_of(const utf8proc_property_t& property) {
   return {category, static_cast<std::uint16_t>(flags)};
 }
 
-constinit Properties table_of_properties[kCodePoints];
-
-// Fills table_of_properties, in about a millisecond: programs that run briefly wait for it.
-class TableBuilder {
+// The entries of all code points, computed in a few milliseconds: programs that run briefly wait for it.
+class Tables {
  public:
-  TableBuilder() {
+  Tables() : all_(kCodePoints) {
     set_ascii();
     set_by_property();
     for (const CategoryRange& range : kNewerCategories)
@@ -115,6 +113,7 @@ class TableBuilder {
     mark_nfc();
     for (const LowerPair& pair : kLower) set(pair.upper, kHasLower, changes_in_lower_case(pair.upper));
   }
+  const Properties* all() const noexcept { return all_.data(); }
 
  private:
   void set(char32_t c, Flag flag, bool value) {
@@ -127,20 +126,20 @@ class TableBuilder {
   void set_ascii();
   void set_by_property();
   void mark_nfc();
-  Properties* const all_ = table_of_properties;
+  std::vector<Properties> all_;
 };
 
-void TableBuilder::set_ascii() {
+void Tables::set_ascii() {
   for (char32_t c = 0; c < 0x80; ++c) {
     const Category category = kCategories[property_of(c).category];
     all_[c] = {category, flags_of(category)};
     if (is_one_of(category, Category::symbol_math, Category::symbol_other)) set(c, kIsBertPunctuation, true);
   }
-  for (const char32_t c : {9, 10, 13}) set(c, kIsBertControl, false);
+  for (const char32_t c : {U'\t', U'\n', U'\r'}) set(c, kIsBertControl, false);
 }
 
 // Consecutive code points often have the same object of utf8proc, and then equal entries.
-void TableBuilder::set_by_property() {
+void Tables::set_by_property() {
   constexpr char32_t kEndOfAssigned = 0x33FFF, kAssignedAgain = 0xE0000;
   const utf8proc_property_t* last = nullptr;
   Properties entry;
@@ -177,7 +176,7 @@ std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
   return joined;
 }
 
-void TableBuilder::mark_nfc() {
+void Tables::mark_nfc() {
   const auto mark = [this](char32_t c) { set(c, kMayChangeInNfc, true); };
   for (char32_t c = 0xC0; c < 0x2FA20; ++c) {
     if (c == 0xAC00) c = 0xD7A4;  // precomposed Hangul syllables are stable in NFC
@@ -264,9 +263,9 @@ void compose(std::vector<Change>& text, std::size_t begin) {
 }  // namespace
 
 const Properties* detail::make_table() {
-  static const TableBuilder builder;
-  table.store(table_of_properties, std::memory_order_release);
-  return table_of_properties;
+  static const Tables tables;
+  table.store(tables.all(), std::memory_order_release);
+  return tables.all();
 }
 
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept {
