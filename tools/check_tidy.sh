@@ -28,7 +28,7 @@ fi
 # g++ and clang check it.
 if [ "$base" = --all ]; then
   # A unity build has the same code in 30 files instead of 700, so that each header is parsed less often: minutes
-  # instead of an hour. Only misc-unused-using-decls, which reads no included files, remains to the runs on changed ones.
+  # instead of an hour. misc-unused-using-decls ignores included files, so only runs on changed sources apply it.
   configure release build/tidy-all
   files=$(sed -n 's/^ *"file": "\(.*\)".*$/\1/p' build/tidy-all/compile_commands.json | grep -v '/src/kernels/simd/')
   run_tidy build/tidy-all <<<"$files"

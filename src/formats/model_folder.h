@@ -38,8 +38,8 @@ struct ModelFolder {
   // size of the language's vocabulary. Throws usage if the folder has no such file.
   void select_language(const std::string& code);
 
-  // Apply lasting_path() to the paths of files that may be read later. `given` and `config_file` stay
-  // unmodified for messages.
+  // Make the paths of files that may be read later absolute, with lasting_path(). `given` and `config_file`
+  // keep the path that the user wrote, because messages show it.
   void make_absolute();
 
   // Open the weights. Weights of the selected language replace the model's weights of the same names.

@@ -143,7 +143,7 @@ void Service::close() {
   // Close the connections first. This cancels their requests, so that the handlers end.
   closing_ = true;
   if (server_) server_->close();
-  // The objects remain, because running tasks use both until they end.
+  // end() waits for running tasks, which use both objects. The objects are destroyed later.
   threads_->end();
   heavy_->end();
 }

@@ -113,7 +113,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
     EXPECT_TRUE(left == old || left == whole) << fault;
     EXPECT_TRUE(exit_code != 0 || left == whole) << fault;
     const bool is_new = mended.insert(state_of(place)).second;
-    // If the new folder is already complete, the program refuses to overwrite it.
+    // The program does not run again if the new folder is complete, because it refuses to overwrite a folder.
     const bool again = is_new && (row.replaces || left.empty());
     if (again && row.forks) {
       repeated.push_back({"none:0", place});

@@ -56,7 +56,7 @@ TEST(TokenRules, SequencesLongerThanTheTextHaveNoEffect) {
   EXPECT_TRUE(std::isinf(scores_after({4})[6]));
 }
 
-// A bad word that consists of an end token is ignored. The other words of the list are still forbidden.
+// An entry of bad_words that consists of one end token is ignored. All other entries are forbidden.
 TEST(TokenRules, EndTokensAreNotBadWords) {
   TokenRules rules;
   rules.bad_words = {{2}, {5}, {4, 2}, {4, 6}};

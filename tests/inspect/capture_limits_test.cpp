@@ -247,7 +247,8 @@ TEST(CaptureLimits, WeightsAreThoseOfTheHighestScores) {
   }
 }
 
-// A step contains the bytes of all candidates if the text of one candidate is an incomplete UTF-8 sequence.
+// If the text of one candidate is an incomplete UTF-8 sequence, the JSON of the step contains the bytes of
+// all candidates.
 TEST(CaptureLimits, StepsHaveTheBytesOfIncompleteCharacters) {
   View view;
   view.steps = {{.candidates = {{.id = 4, .text = "a", .logit = 1, .bytes = ""},

@@ -140,7 +140,7 @@ TEST(Significance, NumberOfSamplesByDefault) {
   EXPECT_EQ(calls_of([&] { approximate_randomization(1, scorer, {.samples = 1}); }), 2 * 1 + 2);
 }
 
-// With one line, every sampled difference has the size of the real difference, so none exceeds it.
+// With one line, the absolute difference of every sample equals the observed one, so no sample exceeds it.
 TEST(Significance, EqualDifferencesDoNotExceedTheReal) {
   const Scorer scorer = scorer_of_mean({1, 3});
   const Comparison exchanged = approximate_randomization(1, scorer, {.samples = 9});

@@ -47,7 +47,7 @@ TEST(Connection, StaysOpenAfterAStreamAndAnError) {
   EXPECT_TRUE(client.read_until("Connection: keep-alive\r\n\r\n"));
 }
 
-// A connection on which no request has begun has its own time limit (idle), not that of a header.
+// Until the first byte of a request arrives, the time limit of a connection is `idle`, not `header`.
 TEST(Connection, IsClosedWithoutARequest) {
   serve::ServeOptions options = serve_options();
   options.http.idle = std::chrono::seconds(0), options.http.header = std::chrono::seconds(100);

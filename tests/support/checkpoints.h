@@ -1,4 +1,4 @@
-// Run folders of tests, with complete models as checkpoints.
+// Functions that write run folders for tests. Each checkpoint contains a complete model.
 #pragma once
 
 #include <filesystem>
