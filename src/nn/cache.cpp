@@ -28,9 +28,14 @@ std::int64_t page_floats(const CacheShape& shape) {
   return shape.layers * (shape.key_floats() + shape.value_floats());
 }
 
-void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t width, std::int64_t rows) {
+// Copy rows [rows, heads × width], with row stride `stride`, to the page part `to` [heads, kPageTokens,
+// width], from its row `first`.
+void write_rows(const float* from, std::int64_t stride, float* to, std::int64_t heads, std::int64_t width,
+                std::int64_t first, std::int64_t rows) {
   for (std::int64_t r = 0; r < rows; ++r)
-    std::memcpy(to + r * width, from + r * stride, static_cast<std::size_t>(width) * sizeof(float));
+    for (std::int64_t head = 0; head < heads; ++head)
+      std::memcpy(to + (head * kPageTokens + first + r) * width, from + r * stride + head * width,
+                  static_cast<std::size_t>(width) * sizeof(float));
 }
 
 }  // namespace
@@ -50,6 +55,9 @@ std::int64_t CacheShape::page_bytes() const {
 Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
   if (slots < 1)
     throw usage_error("a cache has too few slots").found(std::to_string(slots)).expected("at least 1 slot");
+  if (shape.kv_heads < 1 || shape.key_width % shape.kv_heads != 0 || shape.value_width % shape.kv_heads != 0)
+    throw usage_error("the number of key/value heads of a cache does not divide the width of its rows")
+        .found(counted(shape.kv_heads, "head"));
   const auto count = static_cast<std::size_t>(slots);
   slots_.resize(count), reordered_.resize(count), taken_.resize(count);
   selected_.reserve(count);
@@ -118,8 +126,6 @@ void Cache::select(std::span<const std::int32_t> slots) {
   selected_.assign(slots.begin(), slots.end());
 }
 
-// The following functions manage page tables.
-
 // Add pages until the table can store `rows` rows. If a bounded cache has too few free pages, throw and
 // add none.
 void Cache::add_pages(Table& table, std::int64_t rows) {
@@ -145,10 +151,13 @@ void Cache::copy_page(const float* from, float* to, std::int64_t rows) const {
     std::memcpy(to, from, static_cast<std::size_t>(page_floats(shape_)) * sizeof(float));
     return;
   }
+  const auto copy = [&](std::int64_t width) {
+    std::memcpy(to, from, static_cast<std::size_t>(rows * width) * sizeof(float));
+    from += kPageTokens * width, to += kPageTokens * width;
+  };
   for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
-    const std::int64_t keys = layer * layer_floats(), values = keys + shape_.key_floats();
-    copy_rows(from + keys, shape_.key_width, to + keys, shape_.key_width, rows);
-    copy_rows(from + values, shape_.value_width, to + values, shape_.value_width, rows);
+    for (std::int64_t head = 0; head < shape_.kv_heads; ++head) copy(shape_.key_width / shape_.kv_heads);
+    for (std::int64_t head = 0; head < shape_.kv_heads; ++head) copy(shape_.value_width / shape_.kv_heads);
   }
 }
 
@@ -223,19 +232,23 @@ void Cache::write(const Table& table, std::int64_t layer, std::int64_t first, co
       kernels::write_bf16_page(bf16_shape(shape_), keys, values, within,
                                {key, value, rows.key_stride, rows.value_stride, count});
     } else {
-      copy_rows(key, rows.key_stride, keys + within * shape_.key_width, shape_.key_width, count);
-      copy_rows(value, rows.value_stride, values + within * shape_.value_width, shape_.value_width, count);
+      const std::int64_t heads = shape_.kv_heads;
+      write_rows(key, rows.key_stride, keys, heads, shape_.key_width / heads, within, count);
+      write_rows(value, rows.value_stride, values, heads, shape_.value_width / heads, within, count);
     }
     done += count;
   }
 }
 
 ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t count) const {
+  const auto part = [&](std::int64_t begin, std::int64_t width) {
+    const std::int64_t own = width / shape_.kv_heads;
+    return kernels::AttentionPagePart{begin, kPageTokens * own, own};
+  };
   const std::int64_t keys = layer * layer_floats();
-  return {nullptr,
-          nullptr,
-          count,
-          {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
+  return {count,
+          {table.at.data(), kPageTokens, part(keys, shape_.key_width),
+           part(keys + shape_.key_floats(), shape_.value_width), is_bf16(shape_)}};
 }
 
 void Cache::clear(std::int64_t slot) {
@@ -313,8 +326,6 @@ bool Cache::writes_to_shared_page(std::int64_t slot) const {
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
   return table.length % kPageTokens != 0 && pool_.users(table.pages[last]) > 1;
 }
-
-// The following functions are called by the decoder's layers.
 
 void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   Table& table = at(slot).self;

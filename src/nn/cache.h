@@ -38,7 +38,7 @@ struct CacheShape {
   std::int64_t window = 0;
   // bf16: keys and values are rounded and packed for products (kernels/bf16_pages.h).
   kernels::Precision precision = kernels::Precision::f32;
-  std::int64_t kv_heads = 0;  // number of key/value heads; must be set for bf16
+  std::int64_t kv_heads = 1;  // number of key/value heads, of equal width
 
   std::int64_t key_floats() const;    // size of a layer's keys in a page, in floats
   std::int64_t value_floats() const;  // size of a layer's values in a page, in floats
@@ -162,8 +162,9 @@ class Cache {
   CacheShape shape_;
   bool bounded_ = false;
   std::int64_t capacity_ = 0;
-  // Pool of pages. For each layer, a page has keys [kPageTokens, key_width] and values [kPageTokens,
-  // value_width] in f32, or the keys and values of a page of kernels/bf16_pages.h.
+  // Pool of pages. For each layer, a page has keys [kv_heads, kPageTokens, head_dim] and values [kv_heads,
+  // kPageTokens, value_dim] in f32, or the keys and values of a page of kernels/bf16_pages.h. The rows of a
+  // head are contiguous, because attention reads them one after the other.
   PagePool pool_;
   std::vector<Slot> slots_, reordered_;
   std::vector<std::int32_t> selected_;

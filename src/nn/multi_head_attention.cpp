@@ -194,6 +194,10 @@ void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) c
 
 Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const AttentionInput& input) const {
   Cache& cache = *input.cache;
+  if (cache.shape().kv_heads != config_.kv_heads)
+    throw usage_error("the cache and an attention layer differ in the number of key/value heads")
+        .found(std::to_string(cache.shape().kv_heads) + " in the cache")
+        .expected(std::to_string(config_.kv_heads) + ", as in the layer");
   const std::span<ops::CachedKeys> keys =
       tape.arena().array<ops::CachedKeys>(static_cast<std::size_t>(input.shape->sequences()));
   for (std::size_t s = 0; s < keys.size(); ++s) {
@@ -202,8 +206,7 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
     keys[s] = config_.cross ? cache.cross_keys(input.layer, slot)
                             : cache.keys(input.layer, slot, cache.length(slot) + count);
   }
-  return ops::attention_cached(tape, query, keys, config_.kv_heads * config_.head_dim,
-                               config_.kv_heads * config_.value_dim, *input.shape, options_for(tape, input));
+  return ops::attention_cached(tape, query, keys, *input.shape, options_for(tape, input));
 }
 
 Var scaled_by_probe(Tape& tape, std::string_view point, std::int64_t heads, Var context) {

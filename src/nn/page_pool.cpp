@@ -29,8 +29,8 @@ void PagePool::grow(std::int64_t pages) {
     if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
     segments_.emplace_back(static_cast<float*>(memory), std::free);
     std::size_t space = floats * sizeof(float);
-    // In a page, the rows of one head for consecutive tokens are far apart. With small memory pages, each row
-    // that attention reads would need its own TLB entry. Memory that is never written uses no physical pages.
+    // Attention reads the rows of one head, a few KiB of each page of the cache. With small memory pages, it
+    // would need a new TLB entry for each of them. Memory that is never written uses no physical pages.
     if (space >= kLargeSegment) ask_for_large_pages(memory, space);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
     // Add the pages of this segment to the free list before the next segment is allocated. If that allocation

@@ -86,10 +86,9 @@ AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& qu
   return problem;
 }
 
-void set_keys(AttentionSequence& sequence, const CachedKeys& keys, CausalAlignment alignment) {
-  sequence.key = keys.key, sequence.value = keys.value, sequence.keys = keys.keys;
-  sequence.pages = keys.pages;
-  sequence.offset = alignment == CausalAlignment::end ? keys.keys - sequence.queries : 0;
+void set_keys(AttentionSequence& sequence, std::int64_t keys, CausalAlignment alignment) {
+  sequence.keys = keys;
+  sequence.offset = alignment == CausalAlignment::end ? keys - sequence.queries : 0;
 }
 
 bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
@@ -231,9 +230,9 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   const std::span<AttentionSequence> sequences = problem.own_sequences;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const std::int64_t begin = keys.offsets[s], count = keys.offsets[s + 1] - begin;
-    CachedKeys part{.keys = count};
-    if (!operands.stored()) part.key = k.row(begin) + key.column, part.value = v.row(begin) + value.column;
-    set_keys(sequences[s], part, options.causal_alignment);
+    if (!operands.stored())
+      sequences[s].key = k.row(begin) + key.column, sequences[s].value = v.row(begin) + value.column;
+    set_keys(sequences[s], count, options.causal_alignment);
   }
   if (!tape.recording() && options.precision == kernels::Precision::bf16) {
     copy_to_bf16_pages(tape, problem, sequences);
@@ -250,8 +249,8 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   return out;
 }
 
-Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
-                     std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
+Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, const Ragged& queries,
+                     const AttentionOptions& options) {
   const kernels::AttentionSpec spec = checked(options);
   check_columns(tape, "query", query, spec.heads * spec.head_dim, queries);
   if (tape.recording())
@@ -263,10 +262,11 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
         .expected(std::to_string(queries.sequences()) + " sequences, as in the queries");
   Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, false);
   AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
-  problem.key_stride = key_stride, problem.value_stride = value_stride;
   const std::span<AttentionSequence> sequences = problem.own_sequences;
-  for (std::size_t s = 0; s < sequences.size(); ++s)
-    set_keys(sequences[s], keys[s], options.causal_alignment);
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    sequences[s].pages = keys[s].pages;
+    set_keys(sequences[s], keys[s].keys, options.causal_alignment);
+  }
   if (!probes_weights(tape, options.point, spec.heads)) join_neighbours(problem);
   if (!keys.empty() && keys[0].pages.bf16)
     run_bf16_pages(tape, problem, out, options.point);

@@ -51,19 +51,16 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 
-// Location of one sequence's keys and values in a cache.
+// Location of one sequence's keys and values in a cache. All sequences must have the same value of
+// pages.bf16.
 struct CachedKeys {
-  const float* key = nullptr;    // [keys, key_stride]
-  const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  // If pages.at is set, keys and values are read from these pages, and `key` and `value` are ignored. All
-  // sequences must have the same value of pages.bf16.
-  kernels::AttentionPages pages = {};
+  kernels::AttentionPages pages;
 };
 
 // Compute attention to cached keys and values: sequence s of the queries attends to keys[s]. No gradients are
 // computed; throws usage if the tape records.
-Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
-                     std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);
+Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, const Ragged& queries,
+                     const AttentionOptions& options);
 
 }  // namespace regard::ops

@@ -55,23 +55,23 @@ std::vector<std::uint8_t> allowed_keys(const kernels::Attention& problem, const 
 }
 
 const float* value_row(const kernels::Attention& problem, const AttentionSequence& sequence,
-                       std::int64_t key) {
+                       std::int64_t kv_head, std::int64_t key) {
   const kernels::AttentionPages& pages = sequence.pages;
-  if (pages.at == nullptr) return sequence.value + key * problem.value_stride;
-  return pages.at[key / pages.rows] + pages.value + key % pages.rows * problem.value_stride;
+  if (pages.at != nullptr) return pages.row(pages.value, kv_head, key);
+  return sequence.value + key * problem.value_stride + kv_head * problem.value_dim;
 }
 
 // Compute out_i = Σ_j w_ij v_j for one head. The weights of masked keys must be 0.
 void apply_weights(const kernels::Attention& problem, const AttentionSequence& sequence, std::int64_t head,
                    const float* weights) {
-  const std::int64_t column = head / (problem.heads / problem.kv_heads) * problem.value_dim;
+  const std::int64_t kv_head = head / (problem.heads / problem.kv_heads);
   std::vector<double> sum(static_cast<std::size_t>(problem.value_dim));
   for (std::int64_t query = 0; query < sequence.queries; ++query) {
     std::fill(sum.begin(), sum.end(), 0.0);
     for (std::int64_t key = 0; key < sequence.keys; ++key) {
       const float weight = weights[query * sequence.keys + key];
       if (weight == 0.0f) continue;  // the cache may have released the page of a masked key
-      const float* value = value_row(problem, sequence, key) + column;
+      const float* value = value_row(problem, sequence, kv_head, key);
       for (std::size_t i = 0; i < sum.size(); ++i)
         sum[i] += static_cast<double>(weight) * static_cast<double>(value[i]);
     }

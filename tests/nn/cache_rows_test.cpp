@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "nn/cache.h"
@@ -13,17 +14,18 @@
 namespace regard::testing {
 namespace {
 
-constexpr std::int64_t kLayers = 3, kKeyWidth = 3, kValueWidth = 2;
+constexpr std::int64_t kLayers = 3, kHeads = 2, kKeyWidth = 6, kValueWidth = 4;
 
 CacheShape rows_shape(bool cross = false) {
   CacheShape shape;
   shape.layers = kLayers, shape.key_width = kKeyWidth, shape.value_width = kValueWidth, shape.cross = cross;
+  shape.kv_heads = kHeads;
   return shape;
 }
 
 // The number in one column of a key (or value) of a token, different for each layer, token and column.
 float element(std::int64_t layer, std::int64_t token, std::int64_t column, bool value) {
-  return static_cast<float>(layer * 100'000 + token * 10 + column + (value ? 5 : 0));
+  return static_cast<float>(layer * 100'000 + token * 20 + column + (value ? 10 : 0));
 }
 
 // Keys and values of `count` tokens from `first`, with unused columns between the rows.
@@ -42,7 +44,7 @@ class SomeRows {
   Cache::Rows rows() const { return {keys_.data(), values_.data(), kKeyStride, kValueStride, count_}; }
 
  private:
-  static constexpr std::int64_t kKeyStride = 5, kValueStride = 4;
+  static constexpr std::int64_t kKeyStride = 8, kValueStride = 7;
   std::int64_t count_;
   std::vector<float> keys_, values_;
 };
@@ -55,6 +57,13 @@ void append_tokens(Cache& cache, std::int64_t slot, std::int64_t first, std::int
   cache.advance(slot, count);
 }
 
+// The number in one column of a row, which the page stores as [heads, rows, width / heads].
+float stored(const float* page, const kernels::AttentionPagePart& part, std::int64_t width, std::int64_t row,
+             std::int64_t column) {
+  const std::int64_t own = width / kHeads;
+  return page[part.begin + (column / own * kPageTokens + row % kPageTokens) * own + column % own];
+}
+
 // Expect the rows of tokens[0], tokens[1] and so on.
 void expect_rows(const ops::CachedKeys& found, std::int64_t layer, const std::vector<std::int64_t>& tokens) {
   ASSERT_EQ(found.keys, std::ssize(tokens));
@@ -62,11 +71,11 @@ void expect_rows(const ops::CachedKeys& found, std::int64_t layer, const std::ve
   for (std::int64_t row = 0; row < found.keys; ++row) {
     const float* const page = pages.at[row / pages.rows];
     for (std::int64_t c = 0; c < kKeyWidth; ++c)
-      ASSERT_EQ(page[pages.key + row % pages.rows * kKeyWidth + c],
+      ASSERT_EQ(stored(page, pages.key, kKeyWidth, row, c),
                 element(layer, tokens[static_cast<std::size_t>(row)], c, false))
           << "key of layer " << layer << ", row " << row << ", column " << c;
     for (std::int64_t c = 0; c < kValueWidth; ++c)
-      ASSERT_EQ(page[pages.value + row % pages.rows * kValueWidth + c],
+      ASSERT_EQ(stored(page, pages.value, kValueWidth, row, c),
                 element(layer, tokens[static_cast<std::size_t>(row)], c, true))
           << "value of layer " << layer << ", row " << row << ", column " << c;
   }
@@ -186,6 +195,14 @@ TEST(CacheRows, MessagesNameWhatIsWrong) {
   EXPECT_REGARD_ERROR(cache.share_prefix(1, 0, 0), ErrorKind::usage, "cache: slot 0 is not empty");
   EXPECT_REGARD_ERROR(Cache(rows_shape(), 0, 5), ErrorKind::usage,
                       "a cache has too few slots (expected at least 1 slot, found 0)");
+  CacheShape uneven = rows_shape();
+  for (const std::int64_t heads : {0, 4}) {
+    uneven.kv_heads = heads;
+    EXPECT_REGARD_ERROR(
+        Cache(uneven, 1, 1), ErrorKind::usage,
+        "the number of key/value heads of a cache does not divide the width of its rows (found " +
+            std::to_string(heads) + " heads)");
+  }
   EXPECT_REGARD_ERROR(Cache::bounded(rows_shape(), 1, 0), ErrorKind::usage,
                       "a cache has too few pages (expected at least 1 page, found 0)");
   Cache bounded = Cache::bounded(rows_shape(), 2, 2);

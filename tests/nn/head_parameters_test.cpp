@@ -189,13 +189,26 @@ TEST(MultiHeadAttention, AsksForNoKnownOutputIfThereIsACache) {
   LayerPass without, with;
   const Tensor usual = without.run(layer, false).clone();
   CacheShape shape;
-  shape.layers = 1, shape.key_width = shape.value_width = 6;
+  shape.layers = 1, shape.key_width = shape.value_width = 6, shape.kv_heads = 2;
   Cache cache(shape, 1, 8);
   cache.make_room(0, kTokens);
   with.probe.context = Tensor::zeros({kTokens, 12});
   const Tensor cached = with.run(layer, false, &cache);
   EXPECT_EQ(with.probe.questions, 0);
   for (std::int64_t i = 0; i < kTokens * kHidden; ++i) EXPECT_EQ(cached.f32()[i], usual.f32()[i]);
+}
+
+// The rows of a cache are divided by head, so its number of heads must be that of the layer.
+TEST(MultiHeadAttention, RefusesACacheWithOtherHeads) {
+  const Layer layer(grouped(false, false, false));
+  LayerPass pass;
+  CacheShape shape;
+  shape.layers = 1, shape.key_width = shape.value_width = 6, shape.kv_heads = 3;
+  Cache cache(shape, 1, 8);
+  cache.make_room(0, kTokens);
+  EXPECT_REGARD_ERROR(pass.run(layer, false, &cache), ErrorKind::usage,
+                      "the cache and an attention layer differ in the number of key/value heads (expected 2, "
+                      "as in the layer, found 3 in the cache)");
 }
 
 TEST(MultiHeadAttention, CrossAttentionNeedsAMemory) {

@@ -173,7 +173,7 @@ const Misuse kMisuses[] = {
        const RaggedBuffer batch = three_tokens();
        ops::AttentionOptions options;
        options.head_dim = 4;
-       ops::attention_cached(t, {make(t, {3, 4})}, {}, 4, 4, batch.view(), options);
+       ops::attention_cached(t, {make(t, {3, 4})}, {}, batch.view(), options);
      },
      {"attention", "record"}},
     {"a rotary position beyond the table",

@@ -214,9 +214,7 @@ TEST_F(RefusedInputs, OfAttention) {
   expect(
       "attention: queries and cached keys differ in the number of sequences (expected 2 sequences, as in "
       "the queries, found 1 sequences of keys)",
-      [&] {
-        ops::attention_cached(tape_, {x}, std::vector<ops::CachedKeys>(1), 4, 4, batch.view(), options);
-      });
+      [&] { ops::attention_cached(tape_, {x}, std::vector<ops::CachedKeys>(1), batch.view(), options); });
   for (const float rate : {-0.5f, 1.0f}) {
     ops::AttentionOptions drops = options;
     drops.dropout = rate;

@@ -99,8 +99,8 @@ inline void score_one(const Head& head, KeyRange keys, const float* query, Fetch
   std::int64_t vectors = 0;
   for (std::int64_t key = keys.begin; key < keys.end; key += kLanes) at[vectors++] = head.key(key);
   for_each_group(vectors, [&](auto group, std::int64_t first) HWY_ATTR {
-    multiply_keys_of_one<decltype(group)::value>(query, head.problem.head_dim, at + first,
-                                                 head.problem.key_stride, ahead, scores + first * kLanes);
+    multiply_keys_of_one<decltype(group)::value>(query, head.problem.head_dim, at + first, head.key_stride(),
+                                                 ahead, scores + first * kLanes);
   });
 }
 
@@ -217,9 +217,8 @@ void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& bl
   });
 }
 
-// Return the value rows of a block, to be prefetched while the block's scores are computed. Keys and values
-// of the next block are not prefetched together: rows at a large stride map to few sets of the cache, so some
-// could be evicted before they are read.
+// Return the value rows of a block, to be prefetched while the block's scores are computed. The keys of the
+// next block are prefetched later, so that they are not evicted before they are read.
 inline Fetcher fetch_values(const Head& head, KeyRange keys) {
   constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // number of multiply_keys_of_one() calls per block
   const std::int64_t calls = kGroups * ((head.problem.head_dim + kFloatsInLine - 1) / kFloatsInLine);

@@ -31,27 +31,30 @@ struct Head {
   }
   const float* key(std::int64_t row) const {
     const AttentionPages& pages = sequence.pages;
-    const float* first = pages.at == nullptr
-                             ? sequence.key + row * problem.key_stride
-                             : pages.at[row / pages.rows] + pages.key + row % pages.rows * problem.key_stride;
-    return first + kv_head() * problem.head_dim;
+    return pages.at != nullptr ? pages.row(pages.key, kv_head(), row)
+                               : sequence.key + row * problem.key_stride + kv_head() * problem.head_dim;
   }
   const float* value(std::int64_t row) const {
     const AttentionPages& pages = sequence.pages;
-    const float* first = pages.at == nullptr ? sequence.value + row * problem.value_stride
-                                             : pages.at[row / pages.rows] + pages.value +
-                                                   row % pages.rows * problem.value_stride;
-    return first + kv_head() * problem.value_dim;
+    return pages.at != nullptr ? pages.row(pages.value, kv_head(), row)
+                               : sequence.value + row * problem.value_stride + kv_head() * problem.value_dim;
+  }
+  // strides between consecutive rows, within one page if there are pages
+  std::int64_t key_stride() const {
+    return sequence.pages.at != nullptr ? sequence.pages.key.row_stride : problem.key_stride;
+  }
+  std::int64_t value_stride() const {
+    return sequence.pages.at != nullptr ? sequence.pages.value.row_stride : problem.value_stride;
   }
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
   // Return the keys [begin, end), which must be contiguous, i.e. within one page (see for_each_run()).
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
-    return {key(begin), problem.key_stride, end - begin, problem.head_dim};
+    return {key(begin), key_stride(), end - begin, problem.head_dim};
   }
   Rows value_rows(std::int64_t begin, std::int64_t end) const {
-    return {value(begin), problem.value_stride, end - begin, problem.value_dim};
+    return {value(begin), value_stride(), end - begin, problem.value_dim};
   }
   // Return rows of out, indexed like the queries.
   Rows out_rows(std::int64_t begin, std::int64_t end) const {
