@@ -127,12 +127,28 @@ PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding
     length_ = spec.length_of(values_.back());
     if (!kept.empty()) values_.back() = values_.back().slice_rows(0, kept[static_cast<std::size_t>(b)]);
     lengths.push_back(spec.length_of(values_.back()));
-    shape_.add(lengths.back(), static_cast<std::uint64_t>(b));
   }
+  set_lengths(lengths);
+}
+
+void PaddedSide::set_lengths(const std::vector<std::int64_t>& lengths) {
   mask_.assign(static_cast<std::size_t>(batch_ * length_), std::uint8_t{0});
-  for (std::size_t b = 0; b < lengths.size(); ++b)
+  for (std::size_t b = 0; b < lengths.size(); ++b) {
+    shape_.add(lengths[b], b);
     std::fill_n(mask_.begin() + static_cast<std::int64_t>(b) * length_, lengths[b], std::uint8_t{1});
+  }
   padding_ = Padding(batch_, length_, mask_);
+}
+
+PaddedSide PaddedSide::outputs(const InputSpec& spec) const {
+  PaddedSide side;
+  side.batch_ = batch_, side.length_ = spec.output_length(length_);
+  std::vector<std::int64_t> lengths;
+  const std::span<const std::int32_t> offsets = shape_.view().offsets;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+    lengths.push_back(spec.output_length(offsets[s + 1] - offsets[s]));
+  side.set_lengths(lengths);
+  return side;
 }
 
 PaddedSide::PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule,
@@ -231,6 +247,7 @@ PassSides PassSides::of(Network& model, const TensorMap& inputs, bool compute_pa
   if (model.kind() != ModelKind::decoder)
     sides.source = spec.kind == InputKind::tokens ? PaddedSide(inputs, {}, rule, compute_padding)
                                                   : PaddedSide(inputs, spec);
+  if (!spec.output_windows.empty()) sides.output.emplace(sides.source->outputs(spec));
   if (model.kind() == ModelKind::encoder) return sides;
   const SideNames names =
       model.kind() == ModelKind::decoder

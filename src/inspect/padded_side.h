@@ -32,6 +32,8 @@ class PaddedSide {
   // [batch, samples]. Samples may have an "attention_mask" (ones, then zeros); masked samples are not
   // computed. Throws invalid_input for a mask if the statistics of a norm would include the padding.
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
+  // Return the lengths of the model's outputs for these inputs (InputSpec::output_windows), without values.
+  PaddedSide outputs(const InputSpec& spec) const;
 
   InputBatch batch() const;
   std::vector<ModelInput> inputs() const;  // return one input per sequence
@@ -53,6 +55,8 @@ class PaddedSide {
              Tensor& into) const;
 
  private:
+  PaddedSide() : padding_(0, 0, {}) {}
+  void set_lengths(const std::vector<std::int64_t>& lengths);  // set the shape and the mask
   bool shown(std::size_t place, bool keep_padding) const;
   std::int64_t batch_ = 0, length_ = 0;
   std::vector<std::uint8_t> mask_;      // mask [batch × length]
@@ -67,8 +71,13 @@ class PaddedSide {
 struct PassSides {
   std::optional<PaddedSide> source, target;  // inputs of the encoder and the decoder; unset if absent
 
-  // Return `target` if there is a decoder, else `source`. Its tokens are the rows of the model's output.
+  // Lengths of the outputs of a model with InputSpec::output_windows; unset for other models.
+  std::optional<PaddedSide> output;
+
+  // Return `target` if there is a decoder, else `source`.
   const PaddedSide& main() const { return target ? *target : *source; }
+  // Return the side whose tokens are the rows of the model's output.
+  const PaddedSide& rows() const { return output ? *output : main(); }
 
   // Throws invalid_input for invalid shapes or values.
   static PassSides of(Network& model, const TensorMap& inputs, bool compute_padding);

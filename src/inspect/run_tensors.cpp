@@ -51,7 +51,7 @@ class Run {
     forward();
     show_values();  // must be called before the backward pass, which reuses the memory of the values
     if (loss_wanted && loss_defined) {
-      Var loss = loss_of(tape_, model_, inputs_, values_, main_side());
+      Var loss = loss_of(tape_, model_, inputs_, values_, sides_.rows());
       results_["loss"] = loss->value.clone();
       if (gradients) take_gradients(loss);
     }
@@ -127,7 +127,7 @@ class Run {
   void show_values() {
     for (const auto& [name, value] : values_) {
       if (!is_selected(options_.capture, name)) continue;
-      const PaddedSide& side = name == "encoder_last_hidden_state" ? *sides_.source : main_side();
+      const PaddedSide& side = name == "encoder_last_hidden_state" ? *sides_.source : sides_.rows();
       if (value->value.rows() != side.batch().shape.tokens() || name == "pooler_output" ||
           (name == "logits" && model_.output() == Output::sequence_classes)) {
         results_[name] = value->value.clone();

@@ -114,9 +114,9 @@ StudyLoss StudyBatch::loss_of_encoder(Tape& tape, Var hidden) const {
   Var logits = model_.head(tape, hidden, batch);
   if (model_.output() == Output::ctc) {
     loss.count = std::ssize(labels_);
+    const std::span<const std::int32_t> offsets = model_.output_shape(tape, batch.shape).offsets;
     loss.sum = static_cast<double>(
-        ops::ctc_loss(tape, logits, batch.shape.offsets, labels_, label_offsets_, ctc_options(model_))
-            ->value.f32()[0]);
+        ops::ctc_loss(tape, logits, offsets, labels_, label_offsets_, ctc_options(model_))->value.f32()[0]);
     return loss;
   }
   const Tensor& rows = logits->value;

@@ -15,6 +15,7 @@
 #include "models/network.h"
 #include "nn/block.h"
 #include "nn/convolution.h"
+#include "nn/convolution_adapter.h"
 #include "nn/embedding.h"
 #include "nn/positions.h"
 #include "nn/relative_bias.h"
@@ -173,6 +174,8 @@ struct Architecture {
   // for the decoder. If it is empty, cross-attention reads the encoder's output, which then has
   // AttentionConfig::memory_hidden features.
   std::string memory_projection;
+  // Layers after the encoder that reduce the number of positions. The head then reads their output.
+  std::optional<nn::ConvolutionAdapterConfig> adapter;
   HeadConfig head;
   std::optional<AttentionPoolingConfig> pooling;  // pooling of the encoder's states; replaces the head
   bool head_pools = false;  // true if the head's dense layers are the base model's pooler

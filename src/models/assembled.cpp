@@ -20,6 +20,10 @@ class Assembled : public Network {
   explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
     encoder_ = make_stack(architecture_.encoder, encoder_hidden());
     if (encoder_) input_ = encoder_->input_spec();
+    if (architecture_.adapter) {
+      adapter_ = std::make_unique<nn::ConvolutionAdapter>(encoder_hidden(), *architecture_.adapter);
+      input_.output_windows = architecture_.adapter->windows();
+    }
     decoder_ = make_stack(architecture_.decoder, architecture_.hidden);
     if (!architecture_.memory_projection.empty())
       memory_projection_ = std::make_unique<nn::Linear>(
@@ -56,6 +60,7 @@ class Assembled : public Network {
     if (encoder_) encoder_->collect(all);
     if (decoder_) decoder_->collect(all);
     if (memory_projection_) memory_projection_->collect(all);
+    if (adapter_) adapter_->collect(all);
     head_->collect(all);
     if (pooling_) pooling_->collect(all);
     return all;
@@ -65,7 +70,11 @@ class Assembled : public Network {
     if (!encoder_) throw without_part("encoder");
     const PassLocks locks(one_pass_, tape);
     input_.kind == InputKind::tokens ? check_batch(source) : check_values(source);
-    return encoder_->forward(tape, source, nullptr, nullptr);
+    Var states = encoder_->forward(tape, source, nullptr, nullptr);
+    return adapter_ ? adapter_->forward(tape, states, source.shape) : states;
+  }
+  Ragged output_shape(Tape& tape, const Ragged& shape) override {
+    return adapter_ ? adapter_->output_shape(tape, shape) : shape;
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
@@ -91,7 +100,10 @@ class Assembled : public Network {
   Var head(Tape& tape, Var hidden, const InputBatch& batch) override {
     if (output() == Output::none) throw without_part("output head");
     const PassLocks locks(one_pass_, tape);
-    return pooling_ ? pooling_->forward(tape, hidden, batch.shape) : head_->forward(tape, hidden, batch);
+    if (pooling_) return pooling_->forward(tape, hidden, batch.shape);
+    InputBatch rows = batch;
+    rows.shape = output_shape(tape, batch.shape);
+    return head_->forward(tape, hidden, rows);
   }
 
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }
@@ -159,6 +171,7 @@ class Assembled : public Network {
     if (encoder_) encoder_->prepare_for_inference(how);
     if (decoder_) decoder_->prepare_for_inference(how);
     if (memory_projection_) memory_projection_->prepare_for_inference(how);
+    if (adapter_) adapter_->prepare_for_inference(how);
     head_->prepare_for_inference(how);
     if (pooling_) pooling_->prepare_for_inference(how);
   }
@@ -200,7 +213,10 @@ class Assembled : public Network {
     input.sinusoids.reset();
     return true;
   }
-  void make_head() { head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_); }
+  void make_head() {
+    const std::int64_t features = architecture_.adapter ? architecture_.adapter->out : architecture_.hidden;
+    head_ = std::make_unique<Head>(architecture_.head, features, tables_);
+  }
   void check_vocabulary() const {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw without_part("output vocabulary");
@@ -250,10 +266,11 @@ class Assembled : public Network {
   Architecture architecture_;
   InputSpec input_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;       // null if the model has no such stack
-  std::unique_ptr<nn::Linear> memory_projection_;  // may be null
-  std::unique_ptr<AttentionPooling> pooling_;      // may be null
-  std::unique_ptr<Head> head_, pooler_;            // pooler_: pooler that the head does not use, or null
+  std::unique_ptr<Stack> encoder_, decoder_;         // null if the model has no such stack
+  std::unique_ptr<nn::Linear> memory_projection_;    // may be null
+  std::unique_ptr<nn::ConvolutionAdapter> adapter_;  // may be null
+  std::unique_ptr<AttentionPooling> pooling_;        // may be null
+  std::unique_ptr<Head> head_, pooler_;              // pooler_: pooler that the head does not use, or null
 };
 
 }  // namespace

@@ -38,9 +38,15 @@ std::int64_t InputSpec::length_of(const ModelInput& input) const {
 
 std::int64_t InputSpec::fewest_frames() const {
   std::int64_t frames = 1;
-  for (auto window = windows.rbegin(); window != windows.rend(); ++window)
-    frames = window->input_frames(frames);
+  for (const auto* layers : {&output_windows, &windows})
+    for (auto window = layers->rbegin(); window != layers->rend(); ++window)
+      frames = window->input_frames(frames);
   return frames;
+}
+
+std::int64_t InputSpec::output_length(std::int64_t positions) const {
+  for (const FrameWindow& window : output_windows) positions = window.output_frames(positions);
+  return positions;
 }
 
 std::int64_t InputSpec::length_of(const Tensor& values) const {
@@ -57,7 +63,7 @@ std::int64_t InputSpec::length_of(const Tensor& values) const {
   if (windows.empty()) return specials + patch_rows * patch_columns;
   std::int64_t frames = given[0];
   for (const FrameWindow& window : windows) frames = window.output_frames(frames);
-  if (frames < 1)
+  if (output_length(frames) < 1)
     throw input_error("the sound is too short for the model")
         .found(counted(given[0], "sample"))
         .expected("at least " + std::to_string(fewest_frames()) + " samples");

@@ -49,6 +49,9 @@ struct InputSpec {
   // With one bin, the shape is [batch, frames].
   bool bins_first = false;
   std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty for patches
+  // Convolutions over the positions after the last layer, in order. The model's output has one row for each
+  // of their output frames. Usually empty.
+  std::vector<FrameWindow> output_windows = {};
   // True if a norm covers all frames of a sequence. Frames of padding would then change the other frames.
   bool normalizes_over_frames = false;
   // The positions of an image: `specials` special tokens, then a grid of patches in row-major order.
@@ -61,6 +64,8 @@ struct InputSpec {
   // invalid_input if it has a wrong shape or dtype, is not contiguous, or has too few frames.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
+  // Return the number of rows of the model's output for an input with this number of positions.
+  std::int64_t output_length(std::int64_t positions) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0
   // return the smallest number of frames that results in one position, for models that accept any number of
   // frames

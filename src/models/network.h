@@ -86,10 +86,15 @@ class Network {
   // Return the content of config.json. make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
-  // Compute the last hidden states [source tokens, hidden] of the encoder. Throws usage if the model has no
+  // Compute the last hidden states [source tokens, hidden] of the encoder. If input_spec().output_windows is
+  // not empty, the result has the rows of output_shape(). Throws usage if the model has no
   // encoder or does not read this kind of input. Throws invalid_input if the shape of an input is wrong, an
   // id is outside the vocabulary, or a position is beyond the model's limit.
   virtual Var encode(Tape& tape, const InputBatch& source) = 0;
+
+  // Return the shape of the result of encode() for a batch of shape `shape`. It differs from `shape` only if
+  // input_spec().output_windows is not empty; it is then stored in the tape's arena.
+  virtual Ragged output_shape(Tape& tape, const Ragged& shape) { return (void)tape, shape; }
 
   // Compute the last hidden states [target tokens, hidden] of the decoder at target.shape.positions. With a
   // cache, the positions of a sequence must start at the slot's length. `memory` contains one source sequence

@@ -46,7 +46,9 @@ CtcRecognizer::CtcRecognizer(const infer::LoadedModel& loaded, ThreadPool& pool,
     throw usage_error("the beam width is out of range")
         .found(std::to_string(options.beam))
         .expected("1 to 1024");
-  for (const FrameWindow& window : loaded.model->input_spec().windows) samples_per_frame_ *= window.stride;
+  const InputSpec& spec = loaded.model->input_spec();
+  for (const auto* windows : {&spec.windows, &spec.output_windows})
+    for (const FrameWindow& window : *windows) samples_per_frame_ *= window.stride;
 }
 
 Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
@@ -78,13 +80,13 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
   std::vector<float> samples, piece(static_cast<std::size_t>(whole * samples_per_frame_));
   const std::int64_t fewest = loaded_.model->input_spec().fewest_frames();
   waiting_.clear(), waiting_from_ = 0, blanks_ = 0, spoken_ = false;
-  // first: index of the first frame of `samples`; all: number of samples read
-  std::int64_t first = 0, all = 0;
+  samples_read_ = 0;
+  std::int64_t first = 0;  // index of the first frame of `samples`
   for (bool ended = false; !ended;) {
     const std::size_t wanted = piece.size() - samples.size();
     const std::size_t got = sound.read(std::span(piece).first(wanted));
     samples.insert(samples.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
-    all += static_cast<std::int64_t>(got);
+    samples_read_ += static_cast<std::int64_t>(got);
     ended = got < wanted;
     if (std::ssize(samples) >= fewest) {
       const Tensor logits = logits_of(samples);
@@ -96,11 +98,11 @@ Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
       samples.erase(samples.begin(),
                     samples.begin() + static_cast<std::ptrdiff_t>(step * samples_per_frame_));
     first += step;
-    if (progress) progress(static_cast<double>(all) / rate);
+    if (progress) progress(static_cast<double>(samples_read_) / rate);
   }
   end_segment(waiting_.size() / static_cast<std::size_t>(loaded_.model->labels()), found);
   Transcript about;
-  about.duration = static_cast<double>(all) / rate;
+  about.duration = static_cast<double>(samples_read_) / rate;
   return about;
 }
 
@@ -127,19 +129,25 @@ void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t 
   }
 }
 
+// Return the start of a frame of the incomplete segment, in seconds. The last frame can end after the sound,
+// because the convolutions after the encoder pad it.
+double CtcRecognizer::time_of(std::int64_t frame) const {
+  const std::int64_t sample = std::min((waiting_from_ + frame) * samples_per_frame_, samples_read_);
+  return static_cast<double>(sample) / static_cast<double>(processor_.rate);
+}
+
 // Return the words of `labels`, which belong to the incomplete segment.
 std::vector<TranscriptWord> CtcRecognizer::words_of(std::span<const CtcLabel> labels) const {
-  const double frame_seconds = static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
   std::vector<TranscriptWord> words;
   bool within = false;
   for (const CtcLabel& label : labels) {
     const std::string& text = vocabulary_.text(label.label);
     if (vocabulary_.is_space(label.label)) within = false;
     if (vocabulary_.is_space(label.label) || text.empty()) continue;
-    if (!within) words.push_back({static_cast<double>(waiting_from_ + label.first) * frame_seconds, 0.0, ""});
+    if (!within) words.push_back({time_of(label.first), 0.0, ""});
     within = true;
     words.back().text += text;
-    words.back().end = static_cast<double>(waiting_from_ + label.last + 1) * frame_seconds;
+    words.back().end = time_of(label.last + 1);
   }
   return words;
 }
@@ -154,8 +162,6 @@ void CtcRecognizer::end_segment(std::size_t frames,
                                    : CtcHypothesis{ctc_best_path(log_p, vocabulary_.blank()), 0.0};
     TranscriptSegment segment;
     segment.text = vocabulary_.text_of(best.labels);
-    const double frame_seconds =
-        static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
     double sum = 0.0;
     for (std::int64_t t = 0; t < count; ++t)
       sum += static_cast<double>(*std::max_element(log_p.row(t), log_p.row(t) + labels));
@@ -165,8 +171,8 @@ void CtcRecognizer::end_segment(std::size_t frames,
       const auto spoken = [&](const CtcLabel& label) { return !vocabulary_.is_space(label.label); };
       const auto begin = std::find_if(best.labels.begin(), best.labels.end(), spoken);
       const auto end = std::find_if(best.labels.rbegin(), best.labels.rend(), spoken);
-      segment.start = static_cast<double>(waiting_from_ + begin->first) * frame_seconds;
-      segment.end = static_cast<double>(waiting_from_ + end->last + 1) * frame_seconds;
+      segment.start = time_of(begin->first);
+      segment.end = time_of(end->last + 1);
       if (options_.word_times) segment.words = words_of(best.labels);
       found(segment);
     }

@@ -69,6 +69,7 @@ class CtcRecognizer {
   Tensor logits_of(std::span<const float> sound);
   void take(const Tensor& logits, std::int64_t first, std::int64_t end,
             const std::function<void(const TranscriptSegment&)>& found);
+  double time_of(std::int64_t frame) const;
   std::vector<TranscriptWord> words_of(std::span<const CtcLabel> labels) const;
   void end_segment(std::size_t frames, const std::function<void(const TranscriptSegment&)>& found);
 
@@ -77,7 +78,7 @@ class CtcRecognizer {
   const data::SoundProcessor& processor_;
   CtcRecognizerOptions options_;
   CtcVocabulary vocabulary_;
-  std::int64_t samples_per_frame_ = 1;
+  std::int64_t samples_per_frame_ = 1, samples_read_ = 0;
   std::vector<float> waiting_;     // log-probabilities of the frames of the incomplete segment
   std::int64_t waiting_from_ = 0;  // frame number of the first frame of waiting_, from the start of the sound
   // number of frames at the end of waiting_ whose most probable label is blank, special or a space

@@ -28,8 +28,14 @@ bool reads_sounds(const std::string& name) {
          has("encoder.conv2.");
 }
 
+// Return true for the convolutions after the encoder of wav2vec 2.0 (nn/convolution_adapter.h), which are
+// above all layers.
+bool follows_encoder(const std::string& name) {
+  return name.find("adapter.layers.") != std::string::npos;
+}
+
 std::optional<Layer> layer_of(const std::string& name) {
-  if (reads_sounds(name)) return std::nullopt;
+  if (reads_sounds(name) || follows_encoder(name)) return std::nullopt;
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t end = std::min(name.find('.', at), name.size());
     const bool digits = end > at && end - at < 10 &&

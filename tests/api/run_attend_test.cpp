@@ -35,6 +35,16 @@ std::vector<std::int64_t> kept(const NamedTensors& inputs, const std::string& ma
   return columns;
 }
 
+// Return the columns with a weight other than 0 in one row of `all` [batch, heads, queries, keys]. The mask
+// of a sound has one column per sample instead of one per position.
+std::vector<std::int64_t> attended(const Tensor& all, std::int64_t row) {
+  std::vector<std::int64_t> columns;
+  const Shape shape = all.shape();
+  for (std::int64_t i = 0; i < shape[3]; ++i)
+    if (all.f32()[row * shape[1] * shape[2] * shape[3] + i] != 0.0f) columns.push_back(i);
+  return columns;
+}
+
 class RunnerAttend : public ::testing::TestWithParam<std::string> {
  protected:
   // Expect the weights of one row and layer to have the bits of `all` [batch, heads, queries, keys].
@@ -42,9 +52,9 @@ class RunnerAttend : public ::testing::TestWithParam<std::string> {
                       std::int64_t row) const {
     const Shape shape = all.shape();
     const char* target = encoder_decoder() ? "decoder_attention_mask" : "attention_mask";
-    const auto queries =
-        kept(folder_.inputs, kind == Kind::encoder ? "attention_mask" : target, row, shape[2]);
-    const auto keys = kept(folder_.inputs, kind == Kind::decoder ? target : "attention_mask", row, shape[3]);
+    auto queries = kept(folder_.inputs, kind == Kind::encoder ? "attention_mask" : target, row, shape[2]);
+    auto keys = kept(folder_.inputs, kind == Kind::decoder ? target : "attention_mask", row, shape[3]);
+    if (folder_.inputs.count("input_values") != 0) queries = keys = attended(all, row);
     ASSERT_EQ(attention.heads(kind, layer), shape[1]);
     for (std::int64_t head = 0; head < shape[1]; ++head) {
       const Tensor weights = attention.weights(kind, layer, head);

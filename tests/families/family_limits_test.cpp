@@ -72,6 +72,19 @@ TEST(FamilyLimits, Sounds) {
          {"wav2vec2", R"({"num_conv_pos_embeddings": 65537})", "a shorter kernel, or a smaller hidden_size"},
          {"wav2vec2", R"({"hidden_size": 1048576})", nullptr},
          {"wav2vec2", R"({"hidden_size": 1048580})", "a shorter kernel, or a smaller hidden_size"}});
+  constexpr const char* kModel = "wav2vec2-downsampled";
+  check({{kModel, R"({"num_adapter_layers": null, "adapter_stride": null, "output_hidden_size": null})",
+          nullptr},
+         {kModel, R"({"num_adapter_layers": 0})", "num_adapter_layers"},
+         {kModel, R"({"output_hidden_size": 1048576})", nullptr},
+         {kModel, R"({"output_hidden_size": 1048577})", "a smaller size"},
+         {kModel, R"({"adapter_kernel_size": 65536})", nullptr},
+         {kModel, R"({"adapter_kernel_size": 65537})", "a shorter kernel"},
+         // 20 samples per state and two layers: 20 · 915 · 915 is less than 2^24, 20 · 916 · 916 is not
+         {kModel, R"({"adapter_stride": 915})", nullptr},
+         {kModel, R"({"adapter_stride": 916})", "\"adapter_stride\" is invalid (expected smaller strides"},
+         {"wav2vec2-weighted", R"({"add_adapter": true})",
+          "A sequence classifier with add_adapter (an error in transformers too) is not supported"}});
 }
 
 TEST(FamilyLimits, Positions) {

@@ -1,5 +1,6 @@
-// The attention_mask of `regard run` for sound models. A masked batch gives the results of transformers. In
-// models without a norm over all frames, these are the results of each sequence alone.
+// The attention_mask of `regard run` for sound models: each sequence has the results of the sequence alone.
+// So does transformers, except after a norm over all frames, and for the last frame after convolutions that
+// read states after the end of a sequence (add_adapter).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -34,15 +35,16 @@ Tensor mask(std::int64_t sequences, std::int64_t kept_of_last) {
   return all;
 }
 
-TEST(SoundMask, GivesTheBitsOfTheSequenceAlone) {
-  const auto model = model_of("wav2vec2-stable");
+void expect_bits_of_each_alone(const std::string& name, std::int64_t kept) {
+  SCOPED_TRACE(name);
+  const auto model = model_of(name);
   ThreadPool pool(2);
   const Tensor input = samples(2);
   const Tensor both =
-      inspect::run_tensors(*model, pool, {{"input_values", input}, {"attention_mask", mask(2, kKept)}}, {})
+      inspect::run_tensors(*model, pool, {{"input_values", input}, {"attention_mask", mask(2, kept)}}, {})
           .at("logits");
-  Tensor cut = Tensor::empty({1, kKept});
-  std::copy_n(input.row(1), kKept, cut.f32());
+  Tensor cut = Tensor::empty({1, kept});
+  std::copy_n(input.row(1), kept, cut.f32());
   const Tensor alone = inspect::run_tensors(*model, pool, {{"input_values", cut}}, {}).at("logits");
   const Tensor whole =
       inspect::run_tensors(*model, pool, {{"input_values", input.slice_rows(0, 1)}}, {}).at("logits");
@@ -55,6 +57,13 @@ TEST(SoundMask, GivesTheBitsOfTheSequenceAlone) {
   const float* second = both.f32() + whole.elements();
   EXPECT_EQ(std::memcmp(second, alone.f32(), static_cast<std::size_t>(alone.elements()) * sizeof(float)), 0);
   for (std::int64_t i = frames * labels; i < whole.elements(); ++i) ASSERT_EQ(second[i], 0.0f) << i;
+}
+
+TEST(SoundMask, GivesTheBitsOfTheSequenceAlone) {
+  expect_bits_of_each_alone("wav2vec2-stable", kKept);
+  // Convolutions after the encoder read no frames after the end of a sequence: 24 and 23 states.
+  expect_bits_of_each_alone("wav2vec2-downsampled-mask", kKept);
+  expect_bits_of_each_alone("wav2vec2-downsampled-mask", kKept - 10);
 }
 
 TEST(SoundMask, IsRefusedWhereItCannotHold) {

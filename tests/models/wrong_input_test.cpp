@@ -193,6 +193,15 @@ TEST_F(WrongInput, TheKindOfInputIsNamed) {
   EXPECT_REGARD_ERROR(samples.length_of(Tensor::zeros({fewest, 2})), ErrorKind::invalid_input,
                       "expected [frames, 1]");
   EXPECT_EQ(samples.blank().values.shape(), (Shape{fewest, 1}));
+  // A convolution of kernel 5 with one frame of padding on each side needs three states of 20 samples each.
+  Json config = speech->config();
+  config["add_adapter"] = true, config["num_adapter_layers"] = 1, config["adapter_kernel_size"] = 5;
+  const InputSpec downsampled = make_model(config)->input_spec();
+  EXPECT_EQ(downsampled.fewest_frames(), fewest + 2 * 20);
+  EXPECT_EQ(downsampled.length_of(Tensor::zeros({fewest + 2 * 20, 1})), 3);
+  EXPECT_EQ(downsampled.output_length(3), 1);
+  EXPECT_REGARD_ERROR(downsampled.length_of(Tensor::zeros({fewest + 2 * 20 - 1, 1})),
+                      ErrorKind::invalid_input, "the sound is too short for the model");
   EXPECT_EQ(pixels.blank().values.shape(), pixels.shape);
   EXPECT_EQ(tokens.blank().ids, (std::vector<std::int32_t>{0}));
 }

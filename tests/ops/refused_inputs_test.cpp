@@ -4,6 +4,7 @@
 #include "ops/attention.h"
 #include "ops/convolution.h"
 #include "ops/ctc_loss.h"
+#include "ops/gated_linear_unit.h"
 #include "ops/group_norm.h"
 #include "ops/linear.h"
 #include "ops/low_rank.h"
@@ -104,6 +105,15 @@ TEST_F(RefusedInputs, OfConvolutions) {
         "convolution: the offsets do not match the frames of x (expected ascending offsets from 0 to 3, "
         "found x [3, 4])",
         [&] { convolve(weight, offsets, {2}, 1); });
+}
+
+TEST_F(RefusedInputs, OfGatedLinearUnits) {
+  expect(
+      "gated_linear_unit: x has an odd number of features (expected an even number of features, found x [3, "
+      "5])",
+      [&] {
+        ops::gated_linear_unit(tape_, zeros({3, 5}));
+      });
 }
 
 TEST_F(RefusedInputs, OfNormsOfGroupsAndWeights) {

@@ -1,5 +1,5 @@
-// The operations of sound models (convolution, group norm, weight norm, CTC loss): compared with their
-// reference implementations over random shapes, and with PyTorch.
+// The operations of sound models (convolution, gated linear unit, group norm, weight norm, CTC loss):
+// compared with their reference implementations over random shapes, and with PyTorch.
 #include <gtest/gtest.h>
 #include <algorithm>
 
@@ -13,9 +13,11 @@
 #include "kernels/isa_fixture.h"
 #include "ops/convolution.h"
 #include "ops/ctc_loss.h"
+#include "ops/gated_linear_unit.h"
 #include "ops/group_norm.h"
 #include "ops/plain/convolution.h"
 #include "ops/plain/ctc_loss.h"
+#include "ops/plain/gated_linear_unit.h"
 #include "ops/plain/group_norm.h"
 #include "ops/weight_norm.h"
 #include "support/golden.h"
@@ -70,6 +72,21 @@ TEST_P(SoundOperations, ConvolutionOfSeveralSequences) {
     };
     convolution.input_scale = 0.7;
     check_operation(convolution, seed++);
+  }
+}
+
+TEST_P(SoundOperations, GatedLinearUnit) {
+  for (const auto& [rows, features] : {std::pair{1, 1}, {5, 3}, {130, 70}}) {
+    OperationCase unit;
+    unit.name = "gated linear unit";
+    unit.inputs = {{rows, 2 * features}};
+    unit.operation = [](Tape& tape, Vars v) { return ops::gated_linear_unit(tape, v[0]); };
+    unit.plain = [=](Inputs v) {
+      Numbers y(v[0].size() / 2);
+      plain::gated_linear_unit<double>(rows, features, v[0].data(), y.data());
+      return y;
+    };
+    check_operation(unit, static_cast<std::uint64_t>(rows));
   }
 }
 

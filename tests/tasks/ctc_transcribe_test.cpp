@@ -80,17 +80,26 @@ TEST(CtcSearch, BestPathMergesRepetitionsAndKeepsFrames) {
 class CtcFolder : public ::testing::Test {
  protected:
   CtcFolder() {
-    const auto from = testing::golden("hf-tiny/wav2vec2-stable");
-    for (const char* file : {"config.json", "model.safetensors", "preprocessor_config.json"})
-      std::filesystem::copy(from / file, folder_ / file);
+    copy_model("wav2vec2-stable");
     write_file_atomically(
         folder_ / "vocab.json",
         R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"A":4,"B":5,"C":6,"D":7,"E":8,"F":9,"G":10,"H":11})");
     write_file_atomically(folder_ / "tokenizer_config.json", R"({"pad_token":"<pad>","do_lower_case":true})");
+    write_sound(48000);
+  }
+
+  void write_sound(int length) {
     std::vector<std::int16_t> samples;
-    for (int i = 0; i < 48000; ++i)
+    for (int i = 0; i < length; ++i)
       samples.push_back(static_cast<std::int16_t>(8000.0 * std::sin(0.05 * i * (1.0 + i / 48000.0))));
     write_file_atomically(folder_ / "sound.wav", testing::wav_file(samples));
+    seconds_ = length / 16000.0;
+  }
+
+  void copy_model(const std::string& name) {
+    const auto from = testing::golden("hf-tiny/" + name);
+    for (const char* file : {"config.json", "model.safetensors", "preprocessor_config.json"})
+      std::filesystem::copy(from / file, folder_ / file, std::filesystem::copy_options::overwrite_existing);
   }
 
   std::vector<TranscriptSegment> transcribe(const tasks::TranscribeOptions& options) {
@@ -100,10 +109,11 @@ class CtcFolder : public ::testing::Test {
     std::vector<TranscriptSegment> segments;
     tasks::TranscribeListener listener;
     listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };
-    EXPECT_NEAR(transcriber.transcribe(folder_ / "sound.wav", listener).duration, 3.0, 1e-9);
+    EXPECT_NEAR(transcriber.transcribe(folder_ / "sound.wav", listener).duration, seconds_, 1e-9);
     return segments;
   }
   testing::TemporaryFolder folder_;
+  double seconds_ = 0.0;  // duration of sound.wav
 };
 
 TEST_F(CtcFolder, TheProbeChangesThePasses) {
@@ -175,6 +185,37 @@ TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   EXPECT_NEAR(static_cast<double>(a[0].tokens.size()), static_cast<double>(b[0].tokens.size()),
               0.3 * static_cast<double>(a[0].tokens.size()));
   EXPECT_NEAR(a[0].end, b[0].end, 0.1);
+}
+
+// With two convolutions of stride 2 after the encoder, a frame lasts 40 samples instead of 10. The times of
+// the labels cover the sound, also if it is processed in chunks.
+TEST_F(CtcFolder, TimesFollowTheConvolutionsAfterTheEncoder) {
+  constexpr double kFrame = 40.0 / 16000.0;
+  copy_model("wav2vec2-downsampled-mask");
+  tasks::TranscribeOptions options;
+  options.ctc.word_times = true, options.ctc.segment_seconds = options.ctc.pause_seconds = 100.0;
+  const auto whole = transcribe(options);
+  options.ctc.piece_seconds = 0.5, options.ctc.overlap_seconds = 0.25;
+  const auto pieces = transcribe(options);
+  for (const auto& segments : {whole, pieces}) {
+    ASSERT_EQ(segments.size(), 1u);
+    EXPECT_LT(segments[0].start, 0.1);
+    EXPECT_GT(segments[0].end, 2.9);
+    EXPECT_LE(segments[0].end, 3.0);
+    ASSERT_FALSE(segments[0].words.empty());
+    for (const tasks::TranscriptWord& word : segments[0].words)
+      for (const double time : {word.start / kFrame, word.end / kFrame})
+        EXPECT_NEAR(time, std::round(time), 1e-6);
+  }
+  EXPECT_NEAR(static_cast<double>(whole[0].tokens.size()), static_cast<double>(pieces[0].tokens.size()),
+              0.3 * static_cast<double>(whole[0].tokens.size()));
+  // The last frame of these sounds begins inside the sound and ends after it.
+  for (int length = 1490; length < 1520; length += 10) {
+    write_sound(length);
+    const auto last = transcribe({});
+    ASSERT_EQ(last.size(), 1u);
+    EXPECT_LE(last[0].end, seconds_);
+  }
 }
 
 // The words of segments that end at spaces or pauses are those of one long segment.

@@ -62,7 +62,8 @@ TEST(LayerRates, FallWithDepthBelowTheHead) {
   EXPECT_EQ(layer_rates(names.all, part, 0.5), (std::vector<double>{0.125}));
 }
 
-// The convolutions of Whisper and wav2vec 2.0 are below the layers of the Transformer.
+// The convolutions of Whisper and wav2vec 2.0 are below the layers of the Transformer, except those of
+// wav2vec 2.0 after its encoder.
 TEST(LayerRates, ConvolutionsOverSoundsAreBelowTheFirstLayer) {
   Names wav2vec2({"wav2vec2.feature_extractor.conv_layers.6.conv.weight",
                   "wav2vec2.feature_projection.projection.weight",
@@ -70,6 +71,9 @@ TEST(LayerRates, ConvolutionsOverSoundsAreBelowTheFirstLayer) {
                   "wav2vec2.encoder.layers.1.attention.q_proj.weight", "lm_head.weight"});
   EXPECT_EQ(layer_rates(wav2vec2.all, wav2vec2.all, 0.5),
             (std::vector<double>{0.125, 0.125, 0.25, 0.5, 1.0}));
+  Names adapter({"feature_projection.projection.weight", "encoder.layers.0.attention.q_proj.weight",
+                 "adapter.proj.weight", "adapter.layers.0.conv.weight", "adapter.layers.2.conv.weight"});
+  EXPECT_EQ(layer_rates(adapter.all, adapter.all, 0.5), (std::vector<double>{0.25, 0.5, 1.0, 1.0, 1.0}));
   Names whisper({"model.encoder.conv1.weight", "model.encoder.conv2.bias",
                  "model.encoder.layers.0.fc1.weight", "model.encoder.layer_norm.weight"});
   EXPECT_EQ(layer_rates(whisper.all, whisper.all, 0.5), (std::vector<double>{0.25, 0.25, 0.5, 1.0}));

@@ -341,8 +341,13 @@ bins = 32)",
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
-// The CTC loss of a batch equals the loss in transformers with the reduction "sum".
-TEST_F(SoundRun, CtcLossIsThatOfTransformers) {
+// The CTC loss of a batch equals the loss in transformers with the reduction "sum", also with convolutions
+// after the encoder.
+class CtcStep : public SoundRun, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Folders, CtcStep, ::testing::Values("wav2vec2", "wav2vec2-downsampled-ctc"));
+
+TEST_P(CtcStep, LossIsThatOfTransformers) {
   write_tones(folder.path(), "train", 2, 1);
   RunConfig config;
   config.task = "speech-recognition";
@@ -351,8 +356,8 @@ TEST_F(SoundRun, CtcLossIsThatOfTransformers) {
   config.data.columns = {"1", "2"};
   const auto task = make_task(config);
   task->read();
-  const auto model = model_of("wav2vec2");
-  const Golden golden("hf-tiny", "wav2vec2");
+  const auto model = model_of(GetParam());
+  const Golden golden("hf-tiny", GetParam());
   const Tensor labels = golden.tensor("labels");
   Batch batch;
   for (std::int64_t row = 0; row < 2; ++row) {

@@ -21,6 +21,13 @@ std::vector<std::int64_t> layer_sizes(const ConfigReader& config, const char* ke
   return all;
 }
 
+// Throw bad_file, naming `key`, if the product of the strides is too large.
+void check_strides(const ConfigReader& config, const char* key, const std::vector<std::int64_t>& strides) {
+  std::int64_t samples_per_frame = 1;
+  for (const std::int64_t stride : strides)
+    if ((samples_per_frame *= stride) > kMostSamplesPerFrame) throw config.wrong(key, "smaller strides");
+}
+
 std::vector<nn::ConvolutionConfig> feature_layers(const ConfigReader& config, const std::string& prefix) {
   using Norm = nn::ConvolutionConfig::Norm;
   const std::string kind = config.word("feat_extract_norm", "group");
@@ -29,10 +36,7 @@ std::vector<nn::ConvolutionConfig> feature_layers(const ConfigReader& config, co
   const auto channels = layer_sizes(config, "conv_dim", count, kMostChannels);
   const auto kernels = layer_sizes(config, "conv_kernel", count, kLongestKernel);
   const auto strides = layer_sizes(config, "conv_stride", count, kLongestKernel);
-  std::int64_t samples_per_frame = 1;
-  for (const std::int64_t stride : strides)
-    if ((samples_per_frame *= stride) > kMostSamplesPerFrame)
-      throw config.wrong("conv_stride", "smaller strides");
+  check_strides(config, "conv_stride", strides);
   std::vector<nn::ConvolutionConfig> layers;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = prefix + "feature_extractor.conv_layers." + std::to_string(i) + ".";
@@ -118,6 +122,28 @@ StackConfig wav2vec2_encoder(const ConfigReader& config, const std::string& pref
   return stack;
 }
 
+// Layers after the encoder (add_adapter). transformers' _get_feat_extract_output_lengths() counts their
+// output frames correctly only for a kernel of 3, so its CTC loss differs or fails for other kernels. Here,
+// the loss reads all frames.
+nn::ConvolutionAdapterConfig adapter_layers(const ConfigReader& config, const StackConfig& encoder,
+                                            const std::string& prefix, std::int64_t hidden) {
+  nn::ConvolutionAdapterConfig adapter;
+  adapter.out = config.size("output_hidden_size", hidden);
+  if (adapter.out > kMostChannels) throw config.wrong("output_hidden_size", "a smaller size");
+  if (adapter.out != hidden)
+    adapter.projection = prefix + "adapter.proj", adapter.norm = prefix + "adapter.proj_layer_norm";
+  adapter.prefix = prefix + "adapter.layers.";
+  adapter.layers = config.has("num_adapter_layers") ? config.layers("num_adapter_layers") : 3;
+  adapter.window = {config.size("adapter_kernel_size", 3), config.size("adapter_stride", 2), 1, 1};
+  if (adapter.window.kernel > kLongestKernel) throw config.wrong("adapter_kernel_size", "a shorter kernel");
+  std::vector<std::int64_t> strides;
+  for (const nn::ConvolutionConfig& layer : encoder.input.front->layers)
+    strides.push_back(layer.window.stride);
+  strides.insert(strides.end(), static_cast<std::size_t>(adapter.layers), adapter.window.stride);
+  check_strides(config, "adapter_stride", strides);
+  return adapter;
+}
+
 // Wav2Vec2ForSequenceClassification. transformers projects every frame and then takes the mean; this
 // head projects the mean, which gives the same result, because the projection is linear.
 HeadConfig sound_classifier(const ConfigReader& config) {
@@ -135,11 +161,15 @@ Architecture wav2vec2(const ConfigReader& config) {
   const std::string kind =
       architecture_of(config, {"Wav2Vec2ForCTC", "Wav2Vec2ForSequenceClassification", "Wav2Vec2Model"});
   const bool writes = kind == "Wav2Vec2ForCTC", classifies = kind == "Wav2Vec2ForSequenceClassification";
-  config.only("add_adapter", false, "wav2vec 2.0 with convolutions after the encoder (add_adapter)");
+  if (classifies)
+    config.only("add_adapter", false,
+                "A sequence classifier with add_adapter (an error in transformers too)");
   const std::string prefix = writes || classifies ? "wav2vec2." : "";
   Architecture all;
   all.hidden = config.size("hidden_size");
   all.encoder = wav2vec2_encoder(config, prefix, all.hidden);
+  if (config.flag("add_adapter", false))
+    all.adapter = adapter_layers(config, *all.encoder, prefix, all.hidden);
   const std::int64_t vocabulary = config.size("vocab_size", 32);
   check_common(config, vocabulary);
   all.names.prefixes = {"wav2vec2."};

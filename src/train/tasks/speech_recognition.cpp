@@ -61,7 +61,7 @@ class SpeechRecognition : public Task {
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return ctc_ == nullptr ? next_token_loss(model, tape, batch, options)
-                           : ctc_loss(tape, head_output(model, tape, batch), batch, options);
+                           : ctc_loss(model, tape, head_output(model, tape, batch), batch, options);
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   Json generation_config() const override {
@@ -88,8 +88,9 @@ class SpeechRecognition : public Task {
     const InputBatch sounds = batch.target_batch();
     return model.head(tape, model.encode(tape, sounds), sounds);
   }
-  Var ctc_loss(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const {
-    return ops::ctc_loss(tape, logits, batch.target.view().offsets, batch.labels, batch.source.view().offsets,
+  Var ctc_loss(Network& model, Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const {
+    const auto frames = model.output_shape(tape, batch.target.view()).offsets;
+    return ops::ctc_loss(tape, logits, frames, batch.labels, batch.source.view().offsets,
                          {.blank = ctc_->blank(), .zero_infinity = true, .factor = options.factor});
   }
   void load_part(const char* what, SoundRows rows, ThreadPool& pool, Part& part);
@@ -188,13 +189,15 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   spec_ = model.input_spec();
 }
 
-// Return true if there are at most data.max_length labels and, for CTC, at least one label and enough frames
-// (`positions`). Each CTC label requires a frame, and a repeated label also requires a blank frame before it.
+// Return true if there are at most data.max_length labels and, for CTC, at least one label and enough output
+// frames for `positions` positions of the encoder. Each CTC label requires a frame, and a repeated label also
+// requires a blank frame before it.
 bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const {
   if (ctc_ == nullptr) return std::ssize(labels) <= config_.data.max_length;
   std::int64_t needed = std::ssize(labels);
   for (std::size_t i = 1; i < labels.size(); ++i) needed += labels[i] == labels[i - 1] ? 1 : 0;
-  return !labels.empty() && needed <= positions && std::ssize(labels) <= config_.data.max_length;
+  return !labels.empty() && needed <= spec_.output_length(positions) &&
+         std::ssize(labels) <= config_.data.max_length;
 }
 
 // Return the labels of a training example. For Whisper, an example has timestamps with probability 0.5, drawn
@@ -282,10 +285,10 @@ double SpeechRecognition::loss_of_validation(Network& model, const PassResources
           loss = next_token_loss(model, tape, batch, {});
         } else {
           Var logits = head_output(model, tape, batch);
-          const auto offsets = batch.target.view().offsets;
+          const auto offsets = model.output_shape(tape, batch.target.view()).offsets;
           for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
             outputs.push_back(ctc_->best_path(logits->value.slice_rows(offsets[i], offsets[i + 1])));
-          loss = ctc_loss(tape, logits, batch, {});
+          loss = ctc_loss(model, tape, logits, batch, {});
         }
         total += static_cast<double>(loss->value.f32()[0]);
         weight += batch.weight();
