@@ -48,24 +48,41 @@ void check_verb(CLI::App& app, int argc, char** argv) {
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
 }
 
+// Return the arguments that the command does not accept, in command-line order, if they are the reason of
+// `error`. An unknown option always is: its value may have been read as another argument, which then fails.
+std::vector<std::string> unexpected_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  std::vector<std::string> extra = app.remaining(true);
+  const bool option = std::any_of(extra.begin(), extra.end(), [](const std::string& argument) {
+    return argument.size() > 1 && argument.front() == '-';
+  });
+  if (!option && dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) extra.clear();
+  return extra;
+}
+
 // Return the message of `error`. Unexpected arguments are listed in command-line order, because CLI11's own
-// message reverses them.
-std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
-  const std::vector<std::string> extra = app.remaining(true);
+// message reverses them. `verb` is the command whose options are suggested.
+std::string message_of(const CLI::App& app, const CLI::App& verb, const CLI::ParseError& error) {
+  const std::vector<std::string> extra = unexpected_arguments(app, error);
   if (extra.empty()) return error.what();
-  return fmt::format("The following argument{} not expected: {}", extra.size() == 1 ? " was" : "s were",
-                     fmt::join(extra, " "));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  const std::string_view close =
+      extra.front().starts_with("--") ? regard::base::nearest(extra.front(), known) : std::string_view();
+  return fmt::format("The following argument{} not expected: {}{}", extra.size() == 1 ? " was" : "s were",
+                     fmt::join(extra, " "), close.empty() ? "" : fmt::format(". Did you mean {}?", close));
 }
 
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   std::string verb;
   std::size_t depth = 0;
-  for (auto chosen = app.get_subcommands(); !chosen.empty();
-       chosen = chosen.front()->get_subcommands(), ++depth)
-    verb += " " + chosen.front()->get_name();
+  const CLI::App* last = &app;
+  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = last->get_subcommands(), ++depth) {
+    last = chosen.front();
+    verb += " " + last->get_name();
+  }
   const std::string help = depth > 1 ? verb.substr(1) + " --help" : "help" + verb;
-  regard::cli::print_message("regard{}: {}\nSee 'regard {}'.\n", verb, message_of(app, error), help);
+  regard::cli::print_message("regard{}: {}\nSee 'regard {}'.\n", verb, message_of(app, *last, error), help);
   return 2;
 }
 
