@@ -78,6 +78,10 @@ TEST_F(Questions, OtherJsonIsRefused) {
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "[1]")), ErrorKind::bad_file, "there is no list 'data'");
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [{}]}")), ErrorKind::bad_file,
                       "q.json: data[0]: there is no list 'paragraphs'");
+  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"other\": 1}")), ErrorKind::bad_file,
+                      "found an object");
+  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": \"text\"}")), ErrorKind::bad_file,
+                      "found the string \"text\"");
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [")), ErrorKind::bad_file,
                       "unexpected end of JSON");
 }

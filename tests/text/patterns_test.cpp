@@ -39,6 +39,7 @@ TEST(Patterns, EscapesAndOptionsOfOniguruma) {
       {R"((?m)a.b)", "a\nb", "#"},
       {R"((?im:A.)c)", "a\nc", "#"},
       {R"(a(?#{2}+[)b)", "abab", "##"},
+      {R"(a(?#b)\h)", "a1a ", "#a "},
   });
 }
 
