@@ -33,18 +33,28 @@ class TranscribeCommand : public ::testing::Test {
 };
 
 TEST_F(TranscribeCommand, JsonHasTheTokensOfTransformers) {
-  const Json wanted = read_json(golden("sound/whisper-small/transcripts.json").string())["times"];
-  const ProgramResult result =
-      run(with({short_, "--language", "de", "--task", "translate", "--no-previous-text", "--json"}));
+  const Json goldens = read_json(golden("sound/whisper-small/transcripts.json").string());
+  const auto expect = [&](const char* name, const char* language, std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const ProgramResult result = run(with(std::move(arguments)));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json json = parse_json(result.out, "stdout"), &wanted = goldens[name]["segments"];
+    EXPECT_EQ(json["language"], language);
+    ASSERT_EQ(json["segments"].size(), wanted.size()) << name;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(json["segments"][i]["tokens"], wanted[i]["tokens"]) << name;
+      EXPECT_NEAR(json["segments"][i]["end"].get<double>(), wanted[i]["end"].get<double>(), 1e-6) << name;
+    }
+  };
+  expect("times", "de", {short_, "--language", "de", "--task", "translate", "--no-previous-text"});
+  expect("long", "de", {long_, "--no-previous-text"});
+  expect("previous", "fr", {long_, "--language", "fr"});
+}
+
+TEST_F(TranscribeCommand, TheDurationIsThatOfTheSound) {
+  const ProgramResult result = run(with({short_, "--language", "de", "--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const Json json = parse_json(result.out, "stdout");
-  EXPECT_EQ(json["language"], "de");
-  EXPECT_NEAR(json["duration"].get<double>(), 1.4, 1e-9);
-  ASSERT_EQ(json["segments"].size(), wanted["segments"].size());
-  for (std::size_t i = 0; i < wanted["segments"].size(); ++i) {
-    EXPECT_EQ(json["segments"][i]["tokens"], wanted["segments"][i]["tokens"]);
-    EXPECT_NEAR(json["segments"][i]["end"].get<double>(), wanted["segments"][i]["end"].get<double>(), 1e-6);
-  }
+  EXPECT_NEAR(parse_json(result.out, "stdout")["duration"].get<double>(), 1.4, 1e-9);
 }
 
 TEST_F(TranscribeCommand, EveryFormatHasTheSameSegments) {
