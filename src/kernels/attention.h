@@ -18,22 +18,17 @@
 
 namespace regard::kernels {
 
-// Keys or values of all heads in a page, in floats: row r of head h is at begin + h · head_stride + r ·
-// row_stride.
-struct AttentionPagePart {
-  std::int64_t begin = 0, head_stride = 0, row_stride = 0;
-};
-
-// Keys and values in cache pages. Row r of the sequence is row r % rows of page r / rows.
+// Keys and values in cache pages. Row r of the sequence is row r % rows of page r / rows. In a page, keys are
+// [kv_heads, rows, head_dim] and values [kv_heads, rows, value_dim], unless the pages are in bf16.
 struct AttentionPages {
   const float* const* at = nullptr;  // pointers to the pages; a page that no query may attend to may be null
   std::int64_t rows = 0;             // rows per page; an even number
-  AttentionPagePart key, value;      // in bf16, only `begin` is used
+  std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
   bool bf16 = false;                 // true if the pages have the layout of bf16_pages.h
 
-  // Return a row of a head's keys (`part` is `key`) or values.
-  const float* row(const AttentionPagePart& part, std::int64_t head, std::int64_t index) const {
-    return at[index / rows] + part.begin + head * part.head_stride + index % rows * part.row_stride;
+  // Return row r of a head's keys (`offset` is `key`, `dim` is head_dim) or values. Not for bf16.
+  const float* row(std::int64_t offset, std::int64_t dim, std::int64_t kv_head, std::int64_t r) const {
+    return at[r / rows] + offset + (kv_head * rows + r % rows) * dim;
   }
 };
 

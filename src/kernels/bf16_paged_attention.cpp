@@ -114,7 +114,7 @@ class Unit {
     block.a = tiles(scratch.query, dims, scratch.tiles);
     block.c = scratch.scores, block.ldc = width_;
     block.pages = {sequence_.pages.at + pages_.begin,
-                   sequence_.pages.key.begin + kv_head_ * shape_.key_numbers() / 2, pages_.size(), true};
+                   sequence_.pages.key + kv_head_ * shape_.key_numbers() / 2, pages_.size(), true};
     path_.multiply(block);
   }
 
@@ -175,7 +175,7 @@ class Unit {
       const std::int64_t place = kv_head_ * shape_.value_numbers() + dim * kBf16PageRows;
       block.columns = std::min(kBf16PanelColumns, problem_.value_dim - dim);
       block.c = scratch.out + dim;
-      block.pages = {sequence_.pages.at + pages_.begin, sequence_.pages.value.begin + place / 2};
+      block.pages = {sequence_.pages.at + pages_.begin, sequence_.pages.value + place / 2};
       path_.multiply(block);
     }
     for (std::int64_t row = 0; row < rows_; ++row) {

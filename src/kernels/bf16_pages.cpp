@@ -102,9 +102,9 @@ void read_bf16_pages(const Bf16PageShape& shape, const AttentionPages& pages, st
     }
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const auto* keys =
-          reinterpret_cast<const std::uint16_t*>(page + pages.key.begin) + head * shape.key_numbers();
+          reinterpret_cast<const std::uint16_t*>(page + pages.key) + head * shape.key_numbers();
       const auto* values =
-          reinterpret_cast<const std::uint16_t*>(page + pages.value.begin) + head * shape.value_numbers();
+          reinterpret_cast<const std::uint16_t*>(page + pages.value) + head * shape.value_numbers();
       for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) *key++ = widened(keys[key_place(dim, within)]);
       for (std::int64_t dim = 0; dim < shape.value_dim; ++dim)
         *value++ = widened(values[value_place(shape, dim, within)]);

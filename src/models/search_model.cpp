@@ -195,8 +195,8 @@ class SearchModel : public Network {
       const ops::CachedKeys rows = cache.cross_keys(0, slots[s]);
       for (std::int64_t t = 0; t < cache.cross_length(slots[s]); ++t) {
         const std::int64_t to = offsets[s] + t;
-        std::copy_n(cached_row(rows, t, false), config_.hidden, keys.row(to));
-        std::copy_n(cached_row(rows, t, true), config_.hidden, values.row(to));
+        std::copy_n(cached_row(rows, t, cache.shape().key_width, false), config_.hidden, keys.row(to));
+        std::copy_n(cached_row(rows, t, cache.shape().value_width, true), config_.hidden, values.row(to));
       }
     }
     if (decoder_.has_keys()) source.keys = tape.constant(keys);

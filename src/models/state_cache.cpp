@@ -19,14 +19,15 @@ void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch) {
     cache.make_room(slots[s], batch.shape.offsets[s + 1] - batch.shape.offsets[s]);
 }
 
-const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, bool value) {
-  return rows.pages.row(value ? rows.pages.value : rows.pages.key, 0, row);
+const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value) {
+  return rows.pages.row(value ? rows.pages.value : rows.pages.key, width, 0, row);
 }
 
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state) {
   const std::int64_t length = cache.length(slot);
   if (length == 0) return false;
-  const float* const row = cached_row(cache.keys(layer, slot, length), length - 1, false);
+  const float* const row =
+      cached_row(cache.keys(layer, slot, length), length - 1, cache.shape().key_width, false);
   std::copy_n(row, size, state);
   return true;
 }

@@ -24,8 +24,9 @@ void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
 // is empty.
 bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
 
-// Return row `row` of a layer's keys or, if `value` is true, of its values, in a cache with one head.
-const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, bool value);
+// Return row `row` of a layer's keys or, if `value` is true, of its values, in a cache with one head. `width`
+// is the number of floats in the row.
+const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
 
 // For each token of the batch, append the states of all layers after that token to the cache. Then advance
 // the slots. `after` has one element per layer.

@@ -241,14 +241,8 @@ void Cache::write(const Table& table, std::int64_t layer, std::int64_t first, co
 }
 
 ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t count) const {
-  const auto part = [&](std::int64_t begin, std::int64_t width) {
-    const std::int64_t own = width / shape_.kv_heads;
-    return kernels::AttentionPagePart{begin, kPageTokens * own, own};
-  };
   const std::int64_t keys = layer * layer_floats();
-  return {count,
-          {table.at.data(), kPageTokens, part(keys, shape_.key_width),
-           part(keys + shape_.key_floats(), shape_.value_width), is_bf16(shape_)}};
+  return {count, {table.at.data(), kPageTokens, keys, keys + shape_.key_floats(), is_bf16(shape_)}};
 }
 
 void Cache::clear(std::int64_t slot) {

@@ -57,7 +57,7 @@ std::vector<std::uint8_t> allowed_keys(const kernels::Attention& problem, const 
 const float* value_row(const kernels::Attention& problem, const AttentionSequence& sequence,
                        std::int64_t kv_head, std::int64_t key) {
   const kernels::AttentionPages& pages = sequence.pages;
-  if (pages.at != nullptr) return pages.row(pages.value, kv_head, key);
+  if (pages.at != nullptr) return pages.row(pages.value, problem.value_dim, kv_head, key);
   return sequence.value + key * problem.value_stride + kv_head * problem.value_dim;
 }
 

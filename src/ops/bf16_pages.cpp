@@ -70,7 +70,7 @@ void copy_to_bf16_pages(Tape& tape, const kernels::Attention& problem,
   float* pages = tape.arena().tensor({count, page_floats}).f32();
   std::size_t next = 0;
   for (AttentionSequence& sequence : sequences) {
-    sequence.pages = {at.data() + next, kBf16PageRows, {}, {.begin = shape.key_floats()}, true};
+    sequence.pages = {at.data() + next, kBf16PageRows, 0, shape.key_floats(), true};
     for (std::int64_t first = 0; first < sequence.keys; first += kBf16PageRows, ++next) {
       float* page = pages + static_cast<std::int64_t>(next) * page_floats;
       at[next] = page;

@@ -28,13 +28,6 @@ AttentionCase ragged_case(std::int64_t window) {
   return made;
 }
 
-// Location of keys or values in a page of `rows` rows: [heads, rows, dim] as in the cache, or [rows, heads,
-// dim] for pages of other sizes.
-AttentionPagePart part_of(std::int64_t begin, std::int64_t rows, std::int64_t heads, std::int64_t dim) {
-  if (rows % 32 == 0) return {begin, rows * dim, dim};
-  return {begin, dim, heads * dim};
-}
-
 // Keys and values with the rows of every sequence scattered over pages. Unused rows are NaN.
 struct Paged {
   Floats memory;
@@ -53,16 +46,14 @@ struct Paged {
         if (row % rows == 0) tables[s].push_back(memory.data() + (pages - 1 - next++) * floats);
         float* page = const_cast<float*>(tables[s].back());
         const std::int64_t at = from.key_begin(s) + row;
-        const AttentionPages location = pages_of(from, rows, nullptr);
-        const auto copy = [&](const AttentionPagePart& part, const Floats& source, std::int64_t width) {
-          const std::int64_t dim = width / from.options.kv_heads;
-          for (std::int64_t head = 0; head < from.options.kv_heads; ++head)
-            std::memcpy(page + part.begin + head * part.head_stride + row % rows * part.row_stride,
-                        source.data() + at * width + head * dim,
+        const auto copy = [&](float* to, const Floats& source, std::int64_t width) {
+          const std::int64_t heads = from.options.kv_heads, dim = width / heads;
+          for (std::int64_t head = 0; head < heads; ++head)
+            std::memcpy(to + (head * rows + row % rows) * dim, source.data() + at * width + head * dim,
                         static_cast<std::size_t>(dim) * sizeof(float));
         };
-        copy(location.key, from.key, from.key_width());
-        copy(location.value, from.value, from.value_width());
+        copy(page, from.key, from.key_width());
+        copy(page + keys, from.value, from.value_width());
       }
       const std::int64_t first_seen = from.shapes[s].offset - from.options.window + 1;
       for (std::int64_t page = 0; drop_passed && (page + 1) * rows <= first_seen; ++page)
@@ -75,15 +66,9 @@ struct Paged {
     std::vector<AttentionSequence> made(problem.sequences.begin(), problem.sequences.end());
     for (std::size_t s = 0; s < made.size(); ++s) {
       made[s].key = made[s].value = nullptr;
-      made[s].pages = pages_of(from, rows, tables[s].data());
+      made[s].pages = {tables[s].data(), rows, 0, rows * from.key_width()};
     }
     return made;
-  }
-
-  static AttentionPages pages_of(const AttentionCase& from, std::int64_t rows, const float* const* table) {
-    const Attention& options = from.options;
-    return {table, rows, part_of(0, rows, options.kv_heads, options.head_dim),
-            part_of(rows * from.key_width(), rows, options.kv_heads, options.value_dim)};
   }
 };
 

@@ -61,7 +61,7 @@ struct PagedSequence {
         write_bf16_page(shape, page, page + shape.key_floats(), row, rows_from(first + row, step));
       at.push_back(page);
     }
-    pages = {at.data(), kBf16PageRows, {}, {.begin = shape.key_floats()}, true};
+    pages = {at.data(), kBf16PageRows, 0, shape.key_floats(), true};
   }
   float* aligned_page(std::int64_t floats) {
     constexpr std::size_t kAlignment = 64;

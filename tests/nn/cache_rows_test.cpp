@@ -58,10 +58,10 @@ void append_tokens(Cache& cache, std::int64_t slot, std::int64_t first, std::int
 }
 
 // The number in one column of a row, which the page stores as [heads, rows, width / heads].
-float stored(const float* page, const kernels::AttentionPagePart& part, std::int64_t width, std::int64_t row,
+float stored(const float* page, std::int64_t offset, std::int64_t width, std::int64_t row,
              std::int64_t column) {
   const std::int64_t own = width / kHeads;
-  return page[part.begin + (column / own * kPageTokens + row % kPageTokens) * own + column % own];
+  return page[offset + (column / own * kPageTokens + row % kPageTokens) * own + column % own];
 }
 
 // Expect the rows of tokens[0], tokens[1] and so on.

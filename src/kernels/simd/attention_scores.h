@@ -31,20 +31,20 @@ struct Head {
   }
   const float* key(std::int64_t row) const {
     const AttentionPages& pages = sequence.pages;
-    return pages.at != nullptr ? pages.row(pages.key, kv_head(), row)
+    return pages.at != nullptr ? pages.row(pages.key, problem.head_dim, kv_head(), row)
                                : sequence.key + row * problem.key_stride + kv_head() * problem.head_dim;
   }
   const float* value(std::int64_t row) const {
     const AttentionPages& pages = sequence.pages;
-    return pages.at != nullptr ? pages.row(pages.value, kv_head(), row)
+    return pages.at != nullptr ? pages.row(pages.value, problem.value_dim, kv_head(), row)
                                : sequence.value + row * problem.value_stride + kv_head() * problem.value_dim;
   }
   // strides between consecutive rows, within one page if there are pages
   std::int64_t key_stride() const {
-    return sequence.pages.at != nullptr ? sequence.pages.key.row_stride : problem.key_stride;
+    return sequence.pages.at != nullptr ? problem.head_dim : problem.key_stride;
   }
   std::int64_t value_stride() const {
-    return sequence.pages.at != nullptr ? sequence.pages.value.row_stride : problem.value_stride;
+    return sequence.pages.at != nullptr ? problem.value_dim : problem.value_stride;
   }
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
