@@ -64,11 +64,12 @@ struct InputSpec {
   // invalid_input if it has a wrong shape or dtype, is not contiguous, or has too few frames.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
-  // Return the number of rows of the model's output for an input with this number of positions.
+  // Return the number of rows of the model's output if the last layer has `positions` positions. The two
+  // numbers differ only if there are output_windows.
   std::int64_t output_length(std::int64_t positions) const;
   ModelInput blank() const;  // return a valid input: token 0, or values of 0
-  // return the smallest number of frames that results in one position, for models that accept any number of
-  // frames
+  // return the smallest number of frames for which the model's output has one row, for models that accept any
+  // number of frames
   std::int64_t fewest_frames() const;
 };
 

@@ -6,8 +6,9 @@
 
 namespace regard::ops {
 
-// Return a ∘ σ(b) [rows, features], where a is the first half and b the second half of each row of x [rows, 2
-// · features]. x must be contiguous. Throws usage if the number of columns of x is odd.
+// Return [rows, features] for x [rows, 2 · features]: the first half of each row of x, multiplied element by
+// element by the sigmoid of the second half. x must be contiguous. Throws usage if the number of columns of x
+// is odd.
 Var gated_linear_unit(Tape& tape, Var x);
 
 }  // namespace regard::ops

@@ -1,6 +1,7 @@
-// The attention_mask of `regard run` for sound models: each sequence has the results of the sequence alone.
-// So does transformers, except after a norm over all frames, and for the last frame after convolutions that
-// read states after the end of a sequence (add_adapter).
+// `regard run` with an attention_mask for a batch of sounds: the results of each sequence are bit-identical
+// to those of the sequence in a batch of its own. The results of transformers differ in two cases: after a
+// norm over all frames, and in the last frame if convolutions after the encoder read states after the end of
+// the sequence (add_adapter).
 #include <gtest/gtest.h>
 
 #include <cstring>

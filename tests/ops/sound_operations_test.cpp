@@ -1,5 +1,6 @@
-// The operations of sound models (convolution, gated linear unit, group norm, weight norm, CTC loss):
-// compared with their reference implementations over random shapes, and with PyTorch.
+// Tests of the operations of sound models: convolution, gated linear unit, group norm, weight norm and CTC
+// loss. Their results are compared with those of the reference implementations in ops/plain for various
+// shapes, and with those of PyTorch.
 #include <gtest/gtest.h>
 #include <algorithm>
 

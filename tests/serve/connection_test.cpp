@@ -47,7 +47,8 @@ TEST(Connection, StaysOpenAfterAStreamAndAnError) {
   EXPECT_TRUE(client.read_until("Connection: keep-alive\r\n\r\n"));
 }
 
-// Until the first byte of a request arrives, the time limit of a connection is `idle`, not `header`.
+// The server waits at most `idle` for the first byte of a request. The time limit `header` starts with that
+// byte.
 TEST(Connection, IsClosedWithoutARequest) {
   serve::ServeOptions options = serve_options();
   options.http.idle = std::chrono::seconds(0), options.http.header = std::chrono::seconds(100);

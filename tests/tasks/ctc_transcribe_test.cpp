@@ -188,7 +188,8 @@ TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
 }
 
 // With two convolutions of stride 2 after the encoder, a frame lasts 40 samples instead of 10. The times of
-// the labels cover the sound, also if it is processed in chunks.
+// the labels must be multiples of 40 samples and extend over the whole sound, whether the sound is processed
+// at once or in pieces.
 TEST_F(CtcFolder, TimesFollowTheConvolutionsAfterTheEncoder) {
   constexpr double kFrame = 40.0 / 16000.0;
   copy_model("wav2vec2-downsampled-mask");

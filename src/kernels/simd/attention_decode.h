@@ -218,7 +218,8 @@ void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& bl
 }
 
 // Return the value rows of a block, to be prefetched while the block's scores are computed. The keys of the
-// next block are prefetched later, so that they are not evicted before they are read.
+// next block are prefetched later, by fetch_next_keys(): prefetched here, they could be evicted from the CPU
+// cache before they are read.
 inline Fetcher fetch_values(const Head& head, KeyRange keys) {
   constexpr std::int64_t kGroups = kKeyBlock / kPanel;  // number of multiply_keys_of_one() calls per block
   const std::int64_t calls = kGroups * ((head.problem.head_dim + kFloatsInLine - 1) / kFloatsInLine);

@@ -8,7 +8,8 @@
 
 namespace regard::ops::plain {
 
-// Compute y[r, c] = x[r, c] · σ(x[r, features + c]) for x [rows, 2 · features] and y [rows, features].
+// Compute y [rows, features] from x [rows, 2 · features]: each row of y is the first half of the row of x,
+// multiplied element by element by the sigmoid of the second half.
 template <class Real>
 void gated_linear_unit(std::int64_t rows, std::int64_t features, const Real* x, Real* y) {
   for (std::int64_t r = 0; r < rows; ++r)

@@ -189,9 +189,9 @@ void SpeechRecognition::check_model(Network& model, const Tokenizers&) const {
   spec_ = model.input_spec();
 }
 
-// Return true if there are at most data.max_length labels and, for CTC, at least one label and enough output
-// frames for `positions` positions of the encoder. Each CTC label requires a frame, and a repeated label also
-// requires a blank frame before it.
+// Return true if an example with these labels can be used: there must be at most data.max_length labels. For
+// CTC, there must also be at least one label, and the model's output for a sound of `positions` encoder
+// positions must have enough frames: one for each label, and one for the blank between two equal labels.
 bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64_t positions) const {
   if (ctc_ == nullptr) return std::ssize(labels) <= config_.data.max_length;
   std::int64_t needed = std::ssize(labels);
