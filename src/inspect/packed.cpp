@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "text/base64.h"
 
@@ -23,6 +24,16 @@ FloatJson packed(std::int64_t rows, std::int64_t columns, int bits, const std::s
 
 std::int64_t rows_of(std::span<const float> numbers, std::int64_t columns) {
   return columns > 0 ? std::ssize(numbers) / columns : 0;
+}
+
+// Return the largest absolute value of a row, or NaN if the row contains NaN or an infinite value.
+float scale_of(std::span<const float> row) {
+  float scale = 0.0f;
+  for (const float value : row) {
+    if (!std::isfinite(value)) return std::numeric_limits<float>::quiet_NaN();
+    scale = std::max(scale, std::abs(value));
+  }
+  return scale;
 }
 
 }  // namespace
@@ -54,8 +65,7 @@ FloatJson packed_int16(std::span<const float> numbers, std::int64_t columns) {
   for (std::int64_t r = 0; r < rows_of(numbers, columns); ++r) {
     const auto row =
         numbers.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
-    float scale = 0.0f;
-    for (const float value : row) scale = std::max(scale, std::abs(value));
+    const float scale = scale_of(row);
     scales.push_back(scale);
     for (const float value : row) {
       const auto bits = static_cast<std::uint16_t>(scale > 0 ? std::lround(value / scale * 32767) : 0);
@@ -74,7 +84,9 @@ FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns) {
   for (std::int64_t r = 0; r < rows_of(numbers, columns); ++r) {
     const auto row =
         numbers.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
-    scales.push_back(std::max(0.0f, *std::max_element(row.begin(), row.end())));
+    float scale = scale_of(row);
+    if (!std::isnan(scale)) scale = std::max(0.0f, *std::max_element(row.begin(), row.end()));
+    scales.push_back(scale);
     for (const float value : row) bytes += byte_of(value, scales.back());
   }
   FloatJson out = packed(rows_of(numbers, columns), columns, 8, bytes);

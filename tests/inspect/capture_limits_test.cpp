@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "inspect/capture_json.h"
@@ -53,6 +54,19 @@ TEST(CaptureLimits, BytesAreSharesOfTheLargestWeightOfTheirRow) {
   EXPECT_EQ(parsed(inspect::packed_bytes({}, 0))["rows"], 0);
   EXPECT_EQ(parsed(inspect::rows_json(std::vector<float>{1, 2, 3, 4}, 2)),
             json::parse("[[1.0, 2.0], [3.0, 4.0]]"));
+}
+
+// A page must not show the values of a damaged model as zeros: without a scale, the values are unknown.
+TEST(CaptureLimits, RowsThatAreNotFiniteHaveNoScale) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> rows{nan, 0.5f, 0.25f, infinity, 0.5f, 0.25f, 0.5f, -infinity, 0.5f, 0.25f};
+  const json words = parsed(inspect::packed_int16(rows, 2)), bytes = parsed(inspect::packed_bytes(rows, 2));
+  EXPECT_EQ(words["scale"], json::array({nullptr, nullptr, 0.5, nullptr, 0.5}));
+  EXPECT_EQ(bytes["scale"], words["scale"]);
+  EXPECT_EQ(bytes_of(bytes), (std::vector<int>{0, 0, 0, 0, 255, 128, 0, 0, 255, 128}));
+  const std::vector<int> integers = bytes_of(words);
+  EXPECT_EQ(std::vector<int>(integers.begin(), integers.begin() + 8), std::vector<int>(8, 0));
 }
 
 // A cell of a thumbnail is the largest weight of the rows and columns that it covers.
