@@ -5,6 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -28,6 +32,9 @@ namespace {
 
 [[noreturn]] void become_program(const std::vector<std::string>& arguments, const fs::path& folder,
                                  const fs::path& streams) {
+#if defined(__linux__)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a long training must not outlive a test program that is killed
+#endif
   const auto redirect = [&](const char* name, int flags, int to) {
     const int file = open((streams / name).c_str(), flags, 0600);
     if (file < 0 || dup2(file, to) < 0) _exit(126);
