@@ -4,14 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "regard/regard.h"
@@ -105,6 +109,34 @@ inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rou
 struct ThreadsDuring {
   explicit ThreadsDuring(int count) { set_threads(count); }
   ~ThreadsDuring() { set_threads(0); }
+};
+
+// Parameters: number of threads in the pool; whether the threads of the test share one object.
+class ObjectsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
+ protected:
+  bool shared() const { return std::get<1>(GetParam()); }
+
+  // The first object is for the calls that run alone; the threads use the others. No call has used them
+  // before, so a model's lazy initialisation (position tables, for example) runs while all threads use the
+  // model.
+  template <class Object>
+  struct Set {
+    std::vector<std::unique_ptr<Object>> objects;
+    const Object& of(int thread) const {
+      return *objects[std::min(objects.size() - 1, static_cast<std::size_t>(thread + 1))];
+    }
+  };
+  template <class Make>
+  auto objects(const Make& make) const {
+    using Object = std::decay_t<decltype(make())>;
+    auto set = std::make_shared<Set<Object>>();
+    for (int i = 0; i < (shared() ? 2 : kThreads + 1); ++i)
+      set->objects.push_back(std::make_unique<Object>(make()));
+    return set;
+  }
+
+ private:
+  ThreadsDuring threads_{std::get<0>(GetParam())};
 };
 
 }  // namespace regard::testing

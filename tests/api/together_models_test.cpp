@@ -20,8 +20,7 @@ using testing::Bits;
 using testing::Entry;
 using testing::kThreads;
 
-// Parameters: number of threads in the pool; whether the threads of the test share one object.
-class ModelsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
+class ModelsTogether : public testing::ObjectsTogether {
  protected:
   static void SetUpTestSuite() {
     folder_ = new testing::TemporaryFolder;
@@ -35,30 +34,9 @@ class ModelsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
     delete folder_;
     folder_ = nullptr;
   }
-  bool shared() const { return std::get<1>(GetParam()); }
   static std::filesystem::path path(const std::string& name) { return *folder_ / name; }
 
-  // The first object is for the calls that run alone; the threads use the others. No call has used them
-  // before, so a model's lazy initialisation (position tables, for example) runs while all threads use the
-  // model.
-  template <class Object>
-  struct Set {
-    std::vector<std::unique_ptr<Object>> objects;
-    const Object& of(int thread) const {
-      return *objects[std::min(objects.size() - 1, static_cast<std::size_t>(thread + 1))];
-    }
-  };
-  template <class Make>
-  auto objects(const Make& make) const {
-    using Object = std::decay_t<decltype(make())>;
-    auto set = std::make_shared<Set<Object>>();
-    for (int i = 0; i < (shared() ? 2 : kThreads + 1); ++i)
-      set->objects.push_back(std::make_unique<Object>(make()));
-    return set;
-  }
-
  private:
-  testing::ThreadsDuring threads_{std::get<0>(GetParam())};
   static inline testing::TemporaryFolder* folder_ = nullptr;
 };
 INSTANTIATE_TEST_SUITE_P(Pools, ModelsTogether,

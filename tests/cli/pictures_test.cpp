@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "regard/pictures.h"
+#include "support/caption_model.h"
 #include "support/namespaces.h"
 #include "support/program.h"
 #include "support/shared_data.h"
@@ -29,40 +30,9 @@ std::string picture(const std::string& name) {
   return golden("pictures/" + name).string();
 }
 
-// Create a folder of a captioning model: the weights of hf-tiny/deit-bart with a tokenizer whose token i is
-// "wI".
-fs::path captioner(const TemporaryFolder& place) {
-  const fs::path folder = place.path() / "captioner";
-  fs::create_directories(folder);
-  for (const char* file : {"config.json", "generation_config.json", "model.safetensors"})
-    fs::copy(golden("hf-tiny/deit-bart") / file, folder / file);
-  Json vocabulary = Json::object();
-  for (int i = 0; i < 60; ++i) vocabulary["w" + std::to_string(i)] = i;
-  Json special = Json::array();
-  for (int i = 0; i < 3; ++i)
-    special.push_back({{"id", i},
-                       {"content", "w" + std::to_string(i)},
-                       {"special", true},
-                       {"single_word", false},
-                       {"lstrip", false},
-                       {"rstrip", false},
-                       {"normalized", false}});
-  const Json tokenizer{{"version", "1.0"},
-                       {"truncation", nullptr},
-                       {"padding", nullptr},
-                       {"added_tokens", special},
-                       {"normalizer", nullptr},
-                       {"pre_tokenizer", {{"type", "Whitespace"}}},
-                       {"post_processor", nullptr},
-                       {"decoder", nullptr},
-                       {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "w3"}}}};
-  write_file(folder, "tokenizer.json", tokenizer.dump());
-  return folder;
-}
-
 TEST(CaptionCommand, WritesOneLineForEachImage) {
   const TemporaryFolder place;
-  const fs::path model = captioner(place);
+  const fs::path model = write_caption_model(place / "captioner");
   const std::vector<std::string> arguments{"caption",           model.string(), picture("turned1.jpg"),
                                            picture("deep.png"), "--max-new",    "6"};
   const ProgramResult plain = run_program(arguments, place.path());
@@ -87,7 +57,7 @@ TEST(CaptionCommand, WritesOneLineForEachImage) {
 // If this fails, the library ignores interventions that the command applies.
 TEST(CaptionCommand, TheLibraryAppliesTheSameInterventions) {
   const TemporaryFolder place;
-  const fs::path folder = captioner(place);
+  const fs::path folder = write_caption_model(place / "captioner");
   const auto in_library = [&](const std::vector<std::string>& interventions) {
     return Captioner(load(folder), {.max_new = 6, .interventions = interventions})
         .caption(picture("turned1.jpg"))
