@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/poison.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -17,6 +18,8 @@ std::byte* call_scratch(std::size_t bytes) {
     size = memory == nullptr ? 0 : wanted;
     if (memory == nullptr) throw out_of_memory(wanted);
   }
+  base::unpoison(memory.get(), bytes);
+  base::poison(memory.get() + bytes, size - bytes);
   return memory.get();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/pages.h"
+#include "base/poison.h"
 
 namespace regard::tensor {
 namespace {
@@ -21,7 +22,9 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
       used_ = start + bytes;
       most_used_ = std::max(most_used_, before_ + used_);
       chunks_[current_].touched = std::max(chunks_[current_].touched, used_);
-      return chunks_[current_].memory.get() + start;
+      std::byte* const memory = chunks_[current_].memory.get() + start;
+      unpoison(memory, bytes);
+      return memory;
     }
     if (current_ + 1 == chunks_.size()) break;
     before_ += chunks_[current_].size;
@@ -34,6 +37,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
   auto* memory = static_cast<std::byte*>(allocate_pages(size));
   if (!chunks_.empty()) before_ += chunks_[current_].size;
   chunks_.push_back({{memory, std::free}, size, bytes});
+  poison(memory + bytes, size - bytes);
   current_ = chunks_.size() - 1;
   used_ = bytes;
   most_used_ = std::max(most_used_, before_ + used_);
@@ -51,8 +55,16 @@ Tensor Arena::zeros(Shape shape, DType dtype) {
 }
 
 void Arena::rewind(Mark mark) noexcept {
-  while (current_ > mark.chunk) before_ -= chunks_[--current_].size;
+  for (; current_ > mark.chunk; before_ -= chunks_[--current_].size)
+    poison(chunks_[current_].memory.get(), chunks_[current_].touched);
   used_ = mark.used;
+  poison_unused();
+}
+
+// Poison the current chunk after its last object. In bytes that were never touched, nothing changes.
+void Arena::poison_unused() const noexcept {
+  if (current_ < chunks_.size() && used_ < chunks_[current_].touched)
+    poison(chunks_[current_].memory.get() + used_, chunks_[current_].touched - used_);
 }
 
 void Arena::reset() {
@@ -66,9 +78,10 @@ void Arena::reset() {
     chunks_.clear();
     auto* memory = static_cast<std::byte*>(allocate_pages(total));
     chunks_.push_back({{memory, std::free}, total, 0});
+    poison(memory, total);
+    current_ = 0;
   }
-  current_ = 0;
-  used_ = 0;
+  rewind({});
   before_ = 0;
   most_used_ = 0;
 }

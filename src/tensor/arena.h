@@ -74,6 +74,8 @@ class Arena {
     std::size_t size;
     std::size_t touched = 0;
   };
+  void poison_unused() const noexcept;
+
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;
   std::size_t before_ = 0;     // number of bytes in the chunks before the current one

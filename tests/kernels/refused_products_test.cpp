@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/poison.h"
 #include "bf16_fixture.h"
 #include "kernels/bf16.h"
 #include "kernels/call_scratch.h"
@@ -225,6 +226,8 @@ TEST(CallScratch, IsAlignedAndGrows) {
   std::byte* const first = call_scratch(1000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
   EXPECT_EQ(call_scratch(500), first);
+  EXPECT_FALSE(base::is_poisoned(first + 499));
+  EXPECT_EQ(base::is_poisoned(first + 500), base::kPoisons);
   EXPECT_EQ(call_scratch(1500), first) << "half of the size is reserved for later calls";
   std::byte* const second = call_scratch(100000);
   std::fill_n(second, 100000, std::byte{1});

@@ -1,4 +1,4 @@
-// Arena: memory returned to the system between steps.
+// Arena: memory returned to the system between steps, and memory that must not be accessed.
 #include "tensor/arena.h"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
+#include "base/poison.h"
 #include "support/namespaces.h"
 
 namespace regard::testing {
@@ -77,4 +79,32 @@ TEST(Arena, RewindOverChunksFreesThemForLaterObjects) {
 }
 
 }  // namespace
+// In a build with AddressSanitizer, only the bytes of living objects are accessible.
+TEST(Arena, OnlyObjectsAreAccessible) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  Arena arena;
+  const std::byte* const first = arena.allocate(100);
+  const Arena::Mark mark = arena.mark();
+  const std::byte* const second = arena.allocate(64);
+  const std::byte* const large = arena.allocate(kChunk);  // in the next chunk
+  const auto poisoned = [](const std::byte* object, std::size_t bytes) {
+    return std::tuple(is_poisoned(object), is_poisoned(object + bytes - 1), is_poisoned(object + bytes));
+  };
+  EXPECT_EQ(poisoned(first, 100), std::tuple(false, false, kPoisons));
+  EXPECT_EQ(poisoned(second, 64), std::tuple(false, false, kPoisons));
+  EXPECT_FALSE(is_poisoned(large + kChunk - 1));
+  arena.rewind(mark);
+  EXPECT_EQ(poisoned(first, 100), std::tuple(false, false, kPoisons));
+  EXPECT_EQ(is_poisoned(second), kPoisons);
+  EXPECT_EQ(is_poisoned(large), kPoisons);
+  EXPECT_EQ(is_poisoned(large + kChunk - 1), kPoisons);
+  arena.allocate(8);
+  EXPECT_EQ(poisoned(second, 8), std::tuple(false, false, kPoisons));
+  arena.reset();
+  EXPECT_EQ(is_poisoned(first), kPoisons);
+  for (int i = 0; i < 6; ++i) arena.allocate(kChunk);
+  arena.reset();  // joins the chunks
+  EXPECT_EQ(poisoned(arena.allocate(100), 100), std::tuple(false, false, kPoisons));
+}
+
 }  // namespace regard::testing
