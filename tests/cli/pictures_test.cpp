@@ -75,7 +75,7 @@ TEST(CaptionCommand, TheLibraryAppliesTheSameInterventions) {
 // If all states of the encoder come from another image, the captions equal the captions of that image.
 TEST(CaptionCommand, TakesValuesFromAnotherImage) {
   const TemporaryFolder place;
-  const std::string model = captioner(place).string();
+  const std::string model = write_caption_model(place / "captioner").string();
   const auto hypotheses = [&](const std::string& file, const std::string& other) {
     std::vector<std::string> arguments{"caption", model,    picture(file), "--max-new",
                                        "6",       "--beam", "2",           "--json"};
@@ -98,7 +98,7 @@ TEST(CaptionCommand, OtherModelsAndFilesAreRefused) {
   EXPECT_EQ(vit.exit_code, 2);
   EXPECT_NE(vit.err.find("VisionEncoderDecoder"), std::string::npos) << vit.err;
   const ProgramResult gif = run_program(
-      {"caption", captioner(place).string(), picture("animated.gif"), "-o", "result"}, place.path());
+      {"caption", write_caption_model(place / "captioner").string(), picture("animated.gif"), "-o", "result"}, place.path());
   EXPECT_NE(gif.exit_code, 0);
   EXPECT_NE(gif.err.find("found GIF"), std::string::npos) << gif.err;
   EXPECT_FALSE(fs::exists(place.path() / "result"));
