@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
+import { positionFacts } from "../../src/views/basics";
 import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
 import { stepsOf } from "../../src/views/step_list";
@@ -91,5 +92,18 @@ describe("the step “Weighted sum”", () => {
       ({ title }) => title === "Weighted sum",
     );
     expect(step!.sentence).toContain("“quick”");
+  });
+});
+
+describe("the cosines of a position with later ones", () => {
+  test("depend only on the distance, also at the last drawn position", () => {
+    // Product of two encodings: Σ cos(distance / 10000^(2i/d)); the squared length of each is d/2 = 64.
+    const cosineAt = (distance: number) =>
+      Array.from({ length: 64 }, (_, i) => Math.cos(distance / 10000 ** (i / 64)) / 64).reduce(
+        (a, b) => a + b,
+      );
+    const [next, further] = [1, 10].map((distance) => cosineAt(distance).toFixed(3));
+    for (const p of [0, 10, 53, 54, 63])
+      expect(positionFacts(p)).toContain(`cosine with the next position ${next}, ten further ${further}`);
   });
 });
