@@ -4,7 +4,7 @@ import { textOn } from "./colour";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
 import { paint } from "./views/heatmap";
-import { drawnWeights, scaleMaximum } from "./weights";
+import { drawnWeights, scaleMaximum, wholeOf } from "./weights";
 
 const cellSize = 30;
 const mostPixels = 16384; // maximum width or height of a canvas
@@ -94,7 +94,7 @@ export function svgText(store: Store): string {
         "fill-opacity": step / 4,
       }),
     );
-  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % of each row's attention`, {
+  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % ${wholeOf(store)}`, {
     fill: quiet,
   });
   return new XMLSerializer().serializeToString(svg);

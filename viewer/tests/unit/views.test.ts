@@ -5,7 +5,7 @@ import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
 import { stepsOf } from "../../src/views/step_list";
 import { modelWeights } from "../../src/projections";
-import { drawnWeights } from "../../src/weights";
+import { drawnWeights, sumOfRows, wholeOf } from "../../src/weights";
 import { vectorsOf } from "../../src/chain";
 import { contributions } from "../../src/views/errors";
 import { packed, packed32, sampleCapture, sampleVectors } from "../sample";
@@ -58,6 +58,35 @@ describe("hidden special tokens", () => {
         expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 9);
       }
     }
+  });
+});
+
+describe("the sum of the drawn rows", () => {
+  const store = new Store(sampleCapture({ source: ["<s>", "fox", "</s>"], kind: "encoder" }));
+  const head = store.current();
+  test("is 100 of all tokens, or of those that are not hidden", () => {
+    expect([sumOfRows(store), wholeOf(store)]).toEqual(["Each row sums to 100.", "of each row's attention"]);
+    store.update({ hideSpecial: true });
+    expect(sumOfRows(store)).toBe("Without the hidden tokens, each row sums to 100.");
+    expect(wholeOf(store)).toBe("of each row's attention to the shown tokens");
+  });
+  test("is 0 of a row that attends only to hidden tokens", () => {
+    const rows = [
+      [0.5, 0.5, 0],
+      [0, 0.5, 0.5],
+      [0, 0, 1],
+    ];
+    head.weights = packed(rows);
+    store.update({ hideSpecial: true });
+    expect(drawnWeights(store)![2]).toEqual([0, 0, 0]);
+    expect(sumOfRows(store)).toBe(
+      "Without the hidden tokens, each row sums to 100, or to 0 if it attends only to hidden tokens.",
+    );
+  });
+  test("is 100 of all tokens if no token is special", () => {
+    const plain = new Store(sampleCapture({ kind: "decoder" }));
+    plain.update({ hideSpecial: true });
+    expect([sumOfRows(plain), wholeOf(plain)]).toEqual(["Each row sums to 100.", "of each row's attention"]);
   });
 });
 
