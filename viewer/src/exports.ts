@@ -3,6 +3,7 @@ import { columnTokens, headKey, headName, rowTokens } from "./capture";
 import { textOn } from "./colour";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
+import { visible } from "./tokens";
 import { paint } from "./views/heatmap";
 import { drawnWeights, scaleMaximum, wholeOf } from "./weights";
 
@@ -47,7 +48,7 @@ export function svgText(store: Store): string {
     fill: ink,
   });
   const text = (x: number, y: number, words: string, more: Record<string, string | number> = {}) =>
-    svg.append(s("text", { x, y, ...more }, words));
+    svg.append(s("text", { x, y, ...more }, visible(words)));
   svg.append(s("rect", { width, height, fill: paper }));
   text(12, 20, headName(head), { "font-weight": 600, "font-size": 14 });
   text(12, 38, head.caption, { fill: quiet });

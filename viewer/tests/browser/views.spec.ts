@@ -8,7 +8,7 @@ import { rmsNorm } from "../../src/norms";
 import { rowsOf } from "../../src/packed";
 import { packed32, sampleCapture, sampleSteps, sampleVectors } from "../sample";
 import { violations } from "./axe";
-import { open, pageWith } from "./open";
+import { open, pageWith, saved } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "views-"));
 
@@ -67,6 +67,25 @@ test("candidates that are parts of characters are shown as bytes", async ({ page
   });
   await show(browser, "bytes", capture, "#view=generation");
   await expect(browser.locator(".generation .bars bdi")).toHaveText(["brown", "‹C2›", "␣", "a", "b"]);
+});
+
+test("a picture with control characters is exported as well-formed XML", async ({ page: browser }) => {
+  const capture = sampleCapture({
+    kind: "encoder",
+    source: ["a\u0001", "<b>", "\ufffe"],
+    layers: 1,
+    heads: 1,
+  });
+  capture.attention[0]!.caption = "Caption\u0002";
+  await show(browser, "control", capture);
+  const texts = await browser.evaluate(
+    (svg) => {
+      const document = new DOMParser().parseFromString(svg, "image/svg+xml");
+      return [...document.querySelectorAll("parsererror, text")].map((node) => node.textContent);
+    },
+    await saved(browser, "svg"),
+  );
+  expect(texts).toEqual(expect.arrayContaining(["Caption‹02›", "a‹01›", "<b>", "‹EF BF BE›"]));
 });
 
 test("a norm without a mean is not called a layer norm", async ({ page: browser }) => {
