@@ -1,5 +1,5 @@
 // Export: the capture as JSON; the shown head as CSV, PNG and SVG.
-import { columnTokens, headKey, headName, rowTokens } from "./capture";
+import { columnTokens, headKey, headName, type Matrix, rowTokens } from "./capture";
 import { textOn } from "./colour";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
@@ -11,9 +11,19 @@ const cellSize = 30;
 const mostPixels = 16384; // maximum width or height of a canvas
 const labels = { width: 140, height: 104 };
 
-/** Return the drawn weights of the shown head; empty if there are none. */
-function shownWeights(store: Store) {
-  return drawnWeights(store) ?? [];
+export const formats = ["svg", "png", "csv", "json"] as const;
+
+export type Format = (typeof formats)[number];
+
+/** Whether a format can be saved. All but JSON have the weights of the shown head. */
+export function canSave(store: Store, format: Format): boolean {
+  return format === "json" || store.current().weights !== undefined;
+}
+
+function shownWeights(store: Store): Matrix {
+  const weights = drawnWeights(store);
+  if (!weights) throw new Error("expected a head with weights, found a thumbnail; call canSave() first");
+  return weights;
 }
 
 export function csvText(store: Store): string {
@@ -130,7 +140,8 @@ function savePng(store: Store, name: string): void {
   canvas.toBlob((blob) => blob && save(name, blob));
 }
 
-export function saveAs(store: Store, format: string): void {
+/** Save a file. canSave() is true for the format. */
+export function saveAs(store: Store, format: Format): void {
   const name = `${headKey(store.current())}.${format}`;
   const text = (content: string, type: string) => save(name, new Blob([content], { type }));
   if (format === "csv") text(csvText(store), "text/csv");

@@ -1,7 +1,6 @@
 // The page of one capture: build the views and connect them with the store.
 import type { Capture } from "./capture";
 import { h } from "./dom";
-import { saveAs } from "./exports";
 import { connectKeys } from "./keys";
 import type { Live } from "./live/live";
 import { Store, type View, viewTitles } from "./store";
@@ -21,6 +20,7 @@ import { neuronsView } from "./views/neurons";
 import { panelView } from "./views/panel";
 import { pictureView } from "./views/picture";
 import { readingView } from "./views/reading";
+import { saveMenu } from "./views/save_menu";
 import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
@@ -105,16 +105,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
     ),
     check("scale to the largest weight", "rescale", "The full colour is the largest weight instead of 100 %"),
   ];
-  const format = h(
-    "select",
-    { "aria-label": "Save as" },
-    h("option", { value: "" }, "Save…"),
-    ...["svg", "png", "csv", "json"].map((name) => h("option", { value: name }, name.toUpperCase())),
-  );
-  format.addEventListener("change", () => {
-    if (format.value) saveAs(store, format.value);
-    format.value = "";
-  });
+  const save = saveMenu(store);
   const undo = h("button", { type: "button" }, "Undo");
   undo.addEventListener("click", () => store.undo());
   return {
@@ -126,7 +117,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
         "div",
         { class: "options" },
         ...checks.map((each) => each.node),
-        h("div", { class: "actions" }, format, undo),
+        h("div", { class: "actions" }, save.node, undo),
       ),
     ),
     draw: () => {
@@ -144,6 +135,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
         each.box.checked = store.state[each.key];
         each.node.hidden = each.key === "rescale" ? !scaled : !weights;
       }
+      save.draw();
       undo.setAttribute("aria-disabled", String(!store.canUndo()));
     },
   };
