@@ -24,6 +24,7 @@ import { saveMenu } from "./views/save_menu";
 import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
+import { tabRow } from "./views/tabs";
 import { tokenizersView } from "./views/tokenizers";
 import { whatIfView } from "./views/whatif";
 
@@ -78,15 +79,7 @@ function title(capture: Capture, live: boolean): HTMLElement {
 }
 
 function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
-  const tabs = store.views.map((view) => {
-    const tab = h(
-      "button",
-      { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view" },
-      viewTitles[view],
-    );
-    tab.addEventListener("click", () => store.update({ view }));
-    return [view, tab] as const;
-  });
+  const tabs = tabRow(store);
   const check = (label: string, key: "hideSpecial" | "hideSinks" | "rescale", hint: string) => {
     const box = h("input", { type: "checkbox" });
     box.addEventListener("change", () => store.update({ [key]: box.checked }));
@@ -112,7 +105,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
     node: h(
       "div",
       { class: "toolbar" },
-      h("div", { role: "tablist", "aria-label": "View" }, ...tabs.map(([, tab]) => tab)),
+      tabs.node,
       h(
         "div",
         { class: "options" },
@@ -121,12 +114,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
       ),
     ),
     draw: () => {
-      for (const [name, tab] of tabs) {
-        const selected = name === store.state.view;
-        tab.setAttribute("aria-selected", String(selected));
-        const list = tab.parentElement!;
-        if (selected && list.scrollWidth > list.clientWidth) list.scrollLeft = tab.offsetLeft - 60;
-      }
+      tabs.draw();
       const { view } = store.state;
       const weights = ["map", "lines", "picture", "table"].includes(view);
       // Over a picture and in a table, the scale cannot be changed.

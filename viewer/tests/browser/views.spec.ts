@@ -173,6 +173,26 @@ test("lines are drawn if the selected token is not among the drawn ones", async 
   await expect(browser.locator(".lines path")).toHaveCount(3);
 });
 
+test("arrow keys move between the tabs, and Enter selects one", async ({ page: browser }) => {
+  await show(browser, "tabs", sampleCapture({ kind: "encoder" }), "#view=lines&head=encoder.0.0");
+  const tab = (name: string) => browser.getByRole("tab", { name });
+  const order = await browser.getByRole("tab").allTextContents();
+  expect(order).toEqual(["Heat map", "Lines", "Compare", "Basics", "Common errors", "Table"]);
+  // One stop of the Tab key: the selected tab.
+  await expect(browser.locator('[role=tab][tabindex="0"]')).toHaveText("Lines");
+  await tab("Lines").focus();
+  await browser.keyboard.press("ArrowRight");
+  await expect(tab("Compare")).toBeFocused();
+  await expect(tab("Lines")).toHaveAttribute("aria-selected", "true");
+  await browser.keyboard.press("Home");
+  await browser.keyboard.press("ArrowLeft");
+  await expect(tab("Table")).toBeFocused();
+  await browser.keyboard.press("Enter");
+  await expect(browser).toHaveURL(/head=encoder\.0\.0&view=table/);
+  await expect(browser.locator('[role=tab][tabindex="0"]')).toHaveText("Table");
+  await expect(tab("Table")).toBeFocused();
+});
+
 test("a control keeps the focus after it changes the view", async ({ page: browser }) => {
   const capture = sampleCapture({ kind: "encoder", source: ["the", "fox", "and", "the", "dog"] });
   sampleVectors(capture);

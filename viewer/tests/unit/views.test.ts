@@ -3,6 +3,7 @@ import { Store } from "../../src/store";
 import { positionFacts } from "../../src/views/basics";
 import { selectedToken, selectToken } from "../../src/views/layers";
 import { listedColumns } from "../../src/views/panel";
+import { tabByKey } from "../../src/views/tabs";
 import { stepsOf } from "../../src/views/step_list";
 import { modelWeights } from "../../src/projections";
 import { drawnWeights, sumOfRows, wholeOf } from "../../src/weights";
@@ -134,5 +135,22 @@ describe("the cosines of a position with later ones", () => {
     const [next, further] = [1, 10].map((distance) => cosineAt(distance).toFixed(3));
     for (const p of [0, 10, 53, 54, 63])
       expect(positionFacts(p)).toContain(`cosine with the next position ${next}, ten further ${further}`);
+  });
+});
+
+describe("keys in a row of tabs", () => {
+  test("move the focus around the row, and to its ends", () => {
+    const from = (index: number) =>
+      ["ArrowRight", "ArrowLeft", "Home", "End"].map((key) => tabByKey(key, index, 5));
+    expect([0, 2, 4].map(from)).toEqual([
+      [1, 4, 0, 4],
+      [3, 1, 0, 4],
+      [0, 3, 0, 4],
+    ]);
+    expect(["ArrowUp", "v", "Enter"].map((key) => tabByKey(key, 2, 5))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
