@@ -193,6 +193,25 @@ test("arrow keys move between the tabs, and Enter selects one", async ({ page: b
   await expect(tab("Table")).toBeFocused();
 });
 
+test("Play goes to the last step of the head that is shown", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  sampleVectors(capture);
+  await browser.clock.install();
+  await show(browser, "play", capture, "#view=steps&head=cross.1.0");
+  const trail = browser.locator(".trail button");
+  const steps = await trail.count();
+  await browser.getByRole("button", { name: "Play" }).click();
+  await browser
+    .locator(".grid")
+    .getByRole("button", { name: "Decoder self-attention, layer 1, head 0" })
+    .click();
+  await expect(trail).toHaveCount(steps + 1); // the mask
+  for (let i = 0; i < steps; ++i) await browser.clock.runFor(2500);
+  await expect(trail.last()).toHaveAttribute("aria-current", "step");
+  await browser.clock.runFor(2500);
+  await expect(browser.getByRole("button", { name: "Play" })).toBeVisible();
+});
+
 test("a control keeps the focus after it changes the view", async ({ page: browser }) => {
   const capture = sampleCapture({ kind: "encoder", source: ["the", "fox", "and", "the", "dog"] });
   sampleVectors(capture);

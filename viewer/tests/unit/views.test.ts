@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
 import { positionFacts } from "../../src/views/basics";
 import { selectedToken, selectToken } from "../../src/views/layers";
+import { timerOf } from "../../src/views/player";
 import { listedColumns } from "../../src/views/panel";
 import { tabByKey } from "../../src/views/tabs";
 import { stepsOf } from "../../src/views/step_list";
@@ -152,5 +153,29 @@ describe("keys in a row of tabs", () => {
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe("the button Play", () => {
+  test("goes to the last step of what is shown now, and then begins again", () => {
+    vi.useFakeTimers();
+    let [at, last, stops] = [0, 2, 0];
+    const sequence = { last: () => last, at: () => at, go: (step: number) => (at = step), pause: 100 };
+    const timer = timerOf(sequence, () => ++stops);
+    timer.start();
+    vi.advanceTimersByTime(150);
+    expect([at, timer.runs()]).toEqual([1, true]);
+    last = 5; // another head, which has more steps
+    vi.advanceTimersByTime(400);
+    expect([at, timer.runs(), stops]).toEqual([5, true, 0]);
+    vi.advanceTimersByTime(100);
+    expect([at, timer.runs(), stops]).toEqual([5, false, 1]);
+    timer.start();
+    expect(at).toBe(0);
+    vi.advanceTimersByTime(150);
+    last = 1; // a head with fewer steps
+    vi.advanceTimersByTime(100);
+    expect([at, timer.runs()]).toEqual([1, false]);
+    vi.useRealTimers();
   });
 });
