@@ -1,0 +1,63 @@
+// Views that send requests: what they show until the answer arrives, and after an error.
+import { expect, type Page, type Route, test } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+import { sampleCapture, sampleSteps } from "../sample";
+import { visitSample } from "./open";
+
+const text = "the quick fox";
+
+function sample(source: string[]): Capture {
+  const capture = sampleCapture({ source: [...source, "</s>"] });
+  capture.text = source.join(" ");
+  capture.translation = `about ${source.at(-1)!}`;
+  sampleSteps(capture);
+  return capture;
+}
+
+/** Answer with a capture of the text that is asked for. */
+function answer(route: Route): Promise<void> {
+  const { text } = route.request().postDataJSON() as { text: string };
+  return route.fulfill({ body: JSON.stringify(sample(text.split(" "))) });
+}
+
+/** Open a view of `text`. Each call of the returned function waits for a request of the view, which has no answer yet. */
+async function visit(browser: Page, view: string): Promise<() => Promise<Route>> {
+  const waiting: Route[] = [];
+  let opened = false;
+  const answers = (route: Route) => {
+    if (opened) return void waiting.push(route);
+    opened = true;
+    return answer(route);
+  };
+  await visitSample(browser, answers, `#${new URLSearchParams({ text, view }).toString()}`);
+  await expect(browser.getByRole("tab").first()).toBeVisible();
+  return async () => {
+    await expect.poll(() => waiting.length).toBeGreaterThan(0);
+    return waiting.shift()!;
+  };
+}
+
+const refuse = (route: Route) => route.fulfill({ status: 503, body: JSON.stringify({ error: "too busy" }) });
+
+const busy = (browser: Page) => browser.locator("#view").getByText("Computing…", { exact: true });
+
+test("What if: an outcome is not shown beside other heads that are off", async ({ page: browser }) => {
+  const next = await visit(browser, "whatif");
+  const head = (index: number) =>
+    browser.getByRole("button", { name: `Switch off Encoder self-attention, layer 0, head ${index}` });
+  const outcome = browser.getByRole("heading", { name: "After", exact: true });
+  await head(0).click();
+  await expect(busy(browser)).toBeVisible();
+  await answer(await next());
+  await expect(outcome).toBeVisible();
+  await expect(busy(browser)).toHaveCount(0);
+  await head(1).click();
+  await expect(busy(browser)).toBeVisible();
+  await expect(outcome).toHaveCount(0);
+  await refuse(await next());
+  await expect(browser.getByRole("alert").filter({ hasText: "too busy" })).toBeVisible();
+  await browser.getByRole("button", { name: "Try again" }).click();
+  await expect(busy(browser)).toBeVisible();
+  await answer(await next());
+  await expect(outcome).toBeVisible();
+});
