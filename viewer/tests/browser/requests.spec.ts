@@ -1,4 +1,4 @@
-// Views that send requests: what they show until the answer arrives, and after an error.
+// Views that send requests: what they show until the answer arrives, after an error, and after Undo.
 import { expect, type Page, type Route, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 import { sampleCapture, sampleSteps } from "../sample";
@@ -60,4 +60,54 @@ test("What if: an outcome is not shown beside other heads that are off", async (
   await expect(busy(browser)).toBeVisible();
   await answer(await next());
   await expect(outcome).toBeVisible();
+});
+
+test("Compare: Undo returns to the comparison before, or to none", async ({ page: browser }) => {
+  const next = await visit(browser, "compare");
+  const field = browser.getByLabel("Second sentence");
+  const second = browser.locator(".split h3").nth(1);
+  const undo = browser.getByRole("button", { name: "Undo" });
+  const compare = async (other: string) => {
+    await field.fill(other);
+    await field.press("Enter");
+  };
+  const answered = async (other: string) => {
+    await expect(busy(browser)).toBeVisible();
+    await expect(second).toHaveCount(0);
+    await answer(await next());
+    await expect(second).toHaveText(other);
+    await expect(busy(browser)).toHaveCount(0);
+  };
+  await compare("the slow fox");
+  await answered("the slow fox");
+  await compare("the slow dog");
+  await answered("the slow dog");
+  await undo.click();
+  await expect(field).toHaveValue("the slow fox");
+  await answered("the slow fox");
+  await undo.click();
+  await expect(field).toHaveValue("");
+  await expect(second).toHaveCount(0);
+  await expect(busy(browser)).toHaveCount(0);
+  await expect(browser.getByText("Two texts beside each other")).toBeVisible();
+  // A text that is typed stays while the page is drawn again.
+  await field.fill("the dog");
+  await browser.locator(".grid button").first().click();
+  await expect(field).toHaveValue("the dog");
+});
+
+test("Compare: a refused text can be sent again", async ({ page: browser }) => {
+  const next = await visit(browser, "compare");
+  await browser.getByLabel("Second sentence").fill("the dog");
+  for (const name of ["Compare", "Try again"]) {
+    await browser.getByRole("button", { name, exact: true }).click();
+    await expect(busy(browser), name).toBeVisible();
+    await refuse(await next());
+    await expect(browser.locator("#view").getByRole("alert")).toHaveText("too busy");
+  }
+  await browser.getByRole("button", { name: "Compare", exact: true }).click();
+  await expect(busy(browser)).toBeVisible();
+  await answer(await next());
+  await expect(browser.locator(".split h3").nth(1)).toHaveText("the dog");
+  await expect(browser.locator("#view").getByRole("alert")).toHaveCount(0);
 });
