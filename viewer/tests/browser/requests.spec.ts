@@ -1,7 +1,8 @@
 // Views that send requests: what they show until the answer arrives, after an error, and after Undo.
 import { expect, type Page, type Route, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
-import { sampleCapture, sampleSteps } from "../sample";
+import { sampleBeams, sampleCapture, sampleSteps } from "../sample";
+import { violations } from "./axe";
 import { visitSample } from "./open";
 
 const text = "the quick fox";
@@ -11,6 +12,7 @@ function sample(source: string[]): Capture {
   capture.text = source.join(" ");
   capture.translation = `about ${source.at(-1)!}`;
   sampleSteps(capture);
+  sampleBeams(capture);
   return capture;
 }
 
@@ -110,4 +112,30 @@ test("Compare: a refused text can be sent again", async ({ page: browser }) => {
   await answer(await next());
   await expect(browser.locator(".split h3").nth(1)).toHaveText("the dog");
   await expect(browser.locator("#view").getByRole("alert")).toHaveCount(0);
+});
+
+test("Beams: a search that failed can be repeated", async ({ page: browser }) => {
+  const next = await visit(browser, "beams");
+  const found = browser.locator(".results tbody tr");
+  const search = async (beams: string) => {
+    await browser.getByLabel("Number of beams").fill(beams);
+    await browser.getByLabel("Number of beams").press("Enter");
+  };
+  await expect(found).toHaveCount(2); // of the page's capture, without a request
+  await search("5");
+  await expect(busy(browser)).toBeVisible();
+  await expect(found).toHaveCount(0);
+  await refuse(await next());
+  await expect(browser.locator("#view").getByRole("alert")).toHaveText("too busy");
+  await expect(found).toHaveCount(0);
+  expect(await violations(browser, "#view")).toEqual([]);
+  await browser.getByRole("button", { name: "Try again" }).click();
+  await expect(busy(browser)).toBeVisible();
+  await answer(await next());
+  await expect(found).toHaveCount(2);
+  await search("6");
+  await expect(busy(browser)).toBeVisible();
+  await search("2");
+  await expect(busy(browser)).toHaveCount(0);
+  await expect(found).toHaveCount(2);
 });
