@@ -1,18 +1,29 @@
 // Export: the capture as JSON; the shown head as CSV, PNG and SVG.
-import { columnTokens, headKey, headName, rowTokens } from "./capture";
+import { columnTokens, headKey, headName, type Matrix, rowTokens } from "./capture";
 import { textOn } from "./colour";
 import { css, percent, s } from "./dom";
 import type { Store } from "./store";
+import { visible } from "./tokens";
 import { paint } from "./views/heatmap";
-import { drawnWeights, scaleMaximum } from "./weights";
+import { drawnWeights, scaleMaximum, wholeOf } from "./weights";
 
 const cellSize = 30;
 const mostPixels = 16384; // maximum width or height of a canvas
 const labels = { width: 140, height: 104 };
 
-/** Return the drawn weights of the shown head; empty if there are none. */
-function shownWeights(store: Store) {
-  return drawnWeights(store) ?? [];
+export const formats = ["svg", "png", "csv", "json"] as const;
+
+export type Format = (typeof formats)[number];
+
+/** Whether a format can be saved. All but JSON have the weights of the shown head. */
+export function canSave(store: Store, format: Format): boolean {
+  return format === "json" || store.current().weights !== undefined;
+}
+
+function shownWeights(store: Store): Matrix {
+  const weights = drawnWeights(store);
+  if (!weights) throw new Error("expected a head with weights, found a thumbnail; call canSave() first");
+  return weights;
 }
 
 export function csvText(store: Store): string {
@@ -47,7 +58,7 @@ export function svgText(store: Store): string {
     fill: ink,
   });
   const text = (x: number, y: number, words: string, more: Record<string, string | number> = {}) =>
-    svg.append(s("text", { x, y, ...more }, words));
+    svg.append(s("text", { x, y, ...more }, visible(words)));
   svg.append(s("rect", { width, height, fill: paper }));
   text(12, 20, headName(head), { "font-weight": 600, "font-size": 14 });
   text(12, 38, head.caption, { fill: quiet });
@@ -94,7 +105,7 @@ export function svgText(store: Store): string {
         "fill-opacity": step / 4,
       }),
     );
-  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % of each row's attention`, {
+  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % ${wholeOf(store)}`, {
     fill: quiet,
   });
   return new XMLSerializer().serializeToString(svg);
@@ -129,7 +140,8 @@ function savePng(store: Store, name: string): void {
   canvas.toBlob((blob) => blob && save(name, blob));
 }
 
-export function saveAs(store: Store, format: string): void {
+/** Save a file. canSave() is true for the format. */
+export function saveAs(store: Store, format: Format): void {
   const name = `${headKey(store.current())}.${format}`;
   const text = (content: string, type: string) => save(name, new Blob([content], { type }));
   if (format === "csv") text(csvText(store), "text/csv");

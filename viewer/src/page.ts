@@ -1,7 +1,6 @@
 // The page of one capture: build the views and connect them with the store.
 import type { Capture } from "./capture";
 import { h } from "./dom";
-import { saveAs } from "./exports";
 import { connectKeys } from "./keys";
 import type { Live } from "./live/live";
 import { Store, type View, viewTitles } from "./store";
@@ -21,9 +20,11 @@ import { neuronsView } from "./views/neurons";
 import { panelView } from "./views/panel";
 import { pictureView } from "./views/picture";
 import { readingView } from "./views/reading";
+import { saveMenu } from "./views/save_menu";
 import { soundView } from "./views/sound";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
+import { tabRow } from "./views/tabs";
 import { tokenizersView } from "./views/tokenizers";
 import { whatIfView } from "./views/whatif";
 
@@ -78,15 +79,7 @@ function title(capture: Capture, live: boolean): HTMLElement {
 }
 
 function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
-  const tabs = store.views.map((view) => {
-    const tab = h(
-      "button",
-      { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view" },
-      viewTitles[view],
-    );
-    tab.addEventListener("click", () => store.update({ view }));
-    return [view, tab] as const;
-  });
+  const tabs = tabRow(store);
   const check = (label: string, key: "hideSpecial" | "hideSinks" | "rescale", hint: string) => {
     const box = h("input", { type: "checkbox" });
     box.addEventListener("change", () => store.update({ [key]: box.checked }));
@@ -105,37 +98,23 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
     ),
     check("scale to the largest weight", "rescale", "The full colour is the largest weight instead of 100 %"),
   ];
-  const format = h(
-    "select",
-    { "aria-label": "Save as" },
-    h("option", { value: "" }, "Save…"),
-    ...["svg", "png", "csv", "json"].map((name) => h("option", { value: name }, name.toUpperCase())),
-  );
-  format.addEventListener("change", () => {
-    if (format.value) saveAs(store, format.value);
-    format.value = "";
-  });
+  const save = saveMenu(store);
   const undo = h("button", { type: "button" }, "Undo");
   undo.addEventListener("click", () => store.undo());
   return {
     node: h(
       "div",
       { class: "toolbar" },
-      h("div", { role: "tablist", "aria-label": "View" }, ...tabs.map(([, tab]) => tab)),
+      tabs.node,
       h(
         "div",
         { class: "options" },
         ...checks.map((each) => each.node),
-        h("div", { class: "actions" }, format, undo),
+        h("div", { class: "actions" }, save.node, undo),
       ),
     ),
     draw: () => {
-      for (const [name, tab] of tabs) {
-        const selected = name === store.state.view;
-        tab.setAttribute("aria-selected", String(selected));
-        const list = tab.parentElement!;
-        if (selected && list.scrollWidth > list.clientWidth) list.scrollLeft = tab.offsetLeft - 60;
-      }
+      tabs.draw();
       const { view } = store.state;
       const weights = ["map", "lines", "picture", "table"].includes(view);
       // Over a picture and in a table, the scale cannot be changed.
@@ -144,6 +123,7 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
         each.box.checked = store.state[each.key];
         each.node.hidden = each.key === "rescale" ? !scaled : !weights;
       }
+      save.draw();
       undo.setAttribute("aria-disabled", String(!store.canUndo()));
     },
   };

@@ -118,7 +118,6 @@ export class Store {
   private later: ReturnType<typeof setTimeout> | undefined; // the next attempt to write the address
   readonly views: View[];
   readonly signal = this.ended.signal; // aborted when the page shows another capture
-  compared: Capture | undefined; // the second capture of "Compare"
   state: State;
 
   /** `live`: the connection to the server; undefined in a file. */
@@ -127,7 +126,6 @@ export class Store {
     readonly live?: Live,
   ) {
     this.views = viewsOf(capture, live !== undefined);
-    this.compared = capture.compared;
     this.initial = {
       head: headKey(firstHead(capture)),
       view: capture.sound

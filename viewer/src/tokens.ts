@@ -1,4 +1,4 @@
-// Convert tokens for display: "▁" becomes a space, incomplete characters are shown as bytes.
+// Convert tokens for display: "▁" becomes a space; incomplete and control characters are shown as bytes.
 import type { Tokens } from "./capture.gen";
 
 function bytesOf(hexadecimal: string): Uint8Array {
@@ -14,13 +14,21 @@ export function decoded(hexadecimal: string): string | undefined {
   }
 }
 
+function shownBytes(bytes: Uint8Array): string {
+  return `‹${Array.from(bytes, (byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join(" ")}›`;
+}
+
+/** Show control characters, and code points that XML does not allow, as the bytes of their UTF-8: "‹1B›". */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cs}\ufffe\uffff]/gu, (each) => shownBytes(new TextEncoder().encode(each)));
+}
+
 /** Convert a token for display: "▁the" → "the", "▁" and " " → "␣"; a part of a character as bytes: "‹E0 A4›". */
 function shown(text: string, hexadecimal: string | undefined, special: boolean): string {
-  if (special) return text;
-  if (hexadecimal && decoded(hexadecimal) === undefined)
-    return `‹${(hexadecimal.toUpperCase().match(/../g) ?? []).join(" ")}›`;
+  if (special) return visible(text);
+  if (hexadecimal && decoded(hexadecimal) === undefined) return shownBytes(bytesOf(hexadecimal));
   const bare = text.replace(/^▁+(?=.)/u, "");
-  return /^[▁ ]+$/u.test(bare) ? "␣" : bare;
+  return /^[▁ ]+$/u.test(bare) ? "␣" : visible(bare);
 }
 
 /** Tokens as a capture has them: a side, or the candidates of a step. */

@@ -3,6 +3,7 @@ import { type Capture, CaptureError } from "../capture";
 import { h } from "../dom";
 import { show } from "../page";
 import { box } from "./box";
+import { computing } from "./latest_request";
 import { Live, questionIn } from "./live";
 import { attend, isLoading, listModels, type Model, type Question, ServerError } from "./protocol";
 import { chapterAddress, chapterIn, storyPart } from "./story";
@@ -113,7 +114,7 @@ export function start(root: HTMLElement): void {
     ask.setError("");
     ask.setUnknown([]);
     if (!question.file) ask.setText(question.text);
-    ask.setBusy("Computing…");
+    ask.setBusy(computing);
     try {
       await models(signal);
       const model = question.model || (known.length > 1 ? ask.value().model : "");

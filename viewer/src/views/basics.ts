@@ -7,6 +7,14 @@ const positions = 64;
 const features = 128;
 const cell = { width: 4, height: 5 };
 
+/** Describe position `p` of the encodings: its first features, and its cosine with later positions. */
+export function positionFacts(p: number): string {
+  const encodings = sinusoids(p + 11, features); // also of positions that are not drawn
+  const first = encodings[p]!.slice(0, 6).map((x) => fixed(x, 2));
+  const [next, far] = [1, 10].map((distance) => fixed(cosine(encodings[p]!, encodings[p + distance]!)));
+  return `position ${p}: [${first.join(", ")}, …]; cosine with the next position ${next}, ten further ${far}`;
+}
+
 function positionsPart(store: Store): { node: HTMLElement; draw: () => void } {
   const matrix = sinusoids(positions, features);
   const canvas = h("canvas", {
@@ -53,15 +61,7 @@ function positionsPart(store: Store): { node: HTMLElement; draw: () => void } {
       bars.fillStyle = css(r === p ? "--negative" : "--accent");
       bars.fillRect(r * step, 62 - height, step - 1, height);
     });
-    const row = matrix[p]!;
-    readout.textContent = `position ${p}: [${row
-      .slice(0, 6)
-      .map((x) => fixed(x, 2))
-      .join(
-        ", ",
-      )}, …]; cosine with the next position ${fixed(cosine(row, matrix[Math.min(positions - 1, p + 1)]!))}, ten further ${
-      p + 10 < positions ? fixed(cosine(row, matrix[p + 10]!)) : "–"
-    }`;
+    readout.textContent = positionFacts(p);
   };
   const choose = (p: number) => {
     if (p !== store.state.position) store.update({ position: p }, false);

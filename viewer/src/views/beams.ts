@@ -1,9 +1,11 @@
 // The view "Beams": the hypotheses that a beam search keeps and finishes at each step.
 import { continued, nodeAt, nodesOf, pathTo, type Place, placeName, placeNamed, resultsOf } from "../beams";
-import type { BeamNode, Beams } from "../capture.gen";
+import type { BeamNode, Beams, Capture } from "../capture.gen";
 import { fixed, h, redraw, s } from "../dom";
+import { LatestRequest } from "../live/latest_request";
 import type { Store } from "../store";
 import { directionOf, shownTokens } from "../tokens";
+import { requestStatus } from "./request_status";
 
 const row = { height: 46, gap: 12 };
 const gap = 34; // space between two steps, for the lines
@@ -164,6 +166,7 @@ function results(store: Store, beams: Beams): HTMLElement {
 
 export function beamsView(store: Store): { node: HTMLElement; draw: () => void } {
   const { capture, live } = store;
+  const status = h("div", { role: "status" });
   const body = h("div");
   const width = h("input", { type: "number", min: 2, max: widest, step: 1, "aria-label": "Number of beams" });
   width.addEventListener("change", () => {
@@ -180,44 +183,37 @@ export function beamsView(store: Store): { node: HTMLElement; draw: () => void }
       "At each step, a beam search extends every hypothesis by one token and keeps the best ones. A column is a step; the best hypothesis is at the top, with its score. Ended hypotheses have a double border; faint ones are dropped at the next step. The coloured path is the result.",
     ),
     ...(live ? [h("label", { class: "controls" }, h("span", {}, "Number of beams"), width)] : []),
+    status,
     body,
   );
-  let running: AbortController | undefined;
-  let known: { width: number; beams?: Beams; error?: string } = {
-    width: capture.beams?.width ?? 0,
-    ...(capture.beams ? { beams: capture.beams } : {}),
-  };
-  store.signal.addEventListener("abort", () => running?.abort());
-  const search = async (beam: number) => {
-    running?.abort();
-    known = { width: beam };
-    const { signal } = (running = new AbortController());
-    const decoder = capture.drawing?.kind === "decoder" && !live!.question.generate;
-    const change = {
-      beam,
-      page: false,
-      layers: [0],
-      heads: [0],
-      ...(decoder ? { generate: generated } : {}),
-    };
-    try {
-      const { beams, left_out } = await live!.ask(change, signal);
-      known = beams ? { width: beam, beams } : { width: beam, error: left_out ?? "The search has no steps." };
-    } catch (error) {
-      if (signal.aborted) return;
-      known = { width: beam, error: error instanceof Error ? error.message : String(error) };
+  const request = new LatestRequest<Capture>(store.signal, () => draw());
+  const decoder = capture.drawing?.kind === "decoder" && !live?.question.generate;
+  const search = (beam: number) => (signal: AbortSignal) =>
+    live!.ask(
+      { beam, page: false, layers: [0], heads: [0], ...(decoder ? { generate: generated } : {}) },
+      signal,
+    );
+  /** Return the capture with the wanted search, or undefined if the server has not answered. */
+  const searched = (): Capture | undefined => {
+    const wanted = Math.min(widest, Math.max(2, Math.round(store.state.beams)));
+    if (!live || capture.beams?.width === wanted) {
+      request.clear();
+      return capture;
     }
-    draw();
+    request.ask(String(wanted), search(wanted));
+    return request.answer;
   };
   const draw = () => {
     if (store.state.view !== "beams") return;
     width.value = String(store.state.beams);
-    const wanted = Math.min(widest, Math.max(2, Math.round(store.state.beams)));
-    if (live && known.width !== wanted) void search(wanted);
-    const { beams, error } = known;
-    if (error) return body.replaceChildren(h("p", { class: "note", role: "alert" }, error));
-    if (!beams || beams.steps.length === 0)
-      return body.replaceChildren(h("p", { class: "quiet", role: "status" }, "Computing…"));
+    const found = searched();
+    redraw(status, ...requestStatus(request));
+    if (!found) return body.replaceChildren();
+    const { beams, left_out } = found;
+    if (!beams || beams.steps.length === 0) {
+      const reason = (beams ? undefined : left_out) ?? "The search has no steps.";
+      return body.replaceChildren(h("p", { class: "note" }, reason));
+    }
     const selected = placeNamed(beams, store.state.beam);
     redraw(body, tree(store, beams, selected), readout(beams, selected), results(store, beams));
   };

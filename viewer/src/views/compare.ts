@@ -10,13 +10,15 @@ import {
 } from "../capture";
 import { rowTokens, weightsOf } from "../capture";
 import { partnerOf } from "../live/examples";
-import { fixed, h, overlayColour, s, share } from "../dom";
+import { LatestRequest } from "../live/latest_request";
+import { fixed, h, overlayColour, redraw, s, share } from "../dom";
 import { driftOf } from "../drift";
 import { matched } from "../math";
 import type { Store } from "../store";
 import { linkedMap, mostLinked } from "./linked_map";
 import { pathsMap, type States, statesOf } from "./meaning";
 import { markedWords } from "./outcome";
+import { requestStatus } from "./request_status";
 
 /** Read a capture from a JSON file or from a page. Throws CaptureError or SyntaxError. */
 export function captureInFile(text: string): Capture {
@@ -231,47 +233,30 @@ function result(store: Store, other: Capture): HTMLElement[] {
   ];
 }
 
-export function compareView(store: Store): { node: HTMLElement; draw: () => void } {
-  const node = h("div", { class: "compare" });
-  const body = h("div");
-  const status = h("p", { class: "note", role: "alert" });
-  status.hidden = true;
-  let running: AbortController | undefined;
-  let asked = "";
-  let failed = false; // true if the request for `asked` failed
-  let built = "";
-  const say = (message: string) => {
-    status.textContent = message;
-    status.hidden = message === "";
-  };
-  const take = (capture: Capture) => {
-    store.compared = capture;
-    built = "";
-    say("");
-    draw();
-  };
-  const ask = (text: string) => {
-    running?.abort();
-    const control = (running = new AbortController());
-    asked = text;
-    failed = false;
-    store.live!.ask({ text }, control.signal).then(take, (error: unknown) => {
-      if (control.signal.aborted) return;
-      failed = true;
-      say(error instanceof Error ? error.message : String(error));
-    });
-  };
+/** Create the form for the second text. `again`: called if the text is the one that was asked for. */
+function textForm(store: Store, again: () => void): { node: HTMLElement; draw: () => void } {
   const text = h("input", { type: "text", "aria-label": "Second sentence", dir: "auto" });
   const partner = partnerOf(store.capture.text);
   const chip = h("button", { type: "button", class: "chip" }, partner ?? "");
-  chip.hidden = partner === undefined;
   chip.addEventListener("click", () => store.update({ other: chip.textContent }));
-  const form = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"), chip);
-  form.addEventListener("submit", (event) => {
+  const node = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"), chip);
+  node.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (failed) asked = ""; // ask again
-    if (text.value.trim()) store.update({ other: text.value.trim() });
+    const other = text.value.trim();
+    if (other === store.state.other) again();
+    else if (other) store.update({ other });
   });
+  let entered = ""; // the second text of the state when it was drawn
+  const draw = () => {
+    const { other } = store.state;
+    if (other !== entered) entered = text.value = other;
+    chip.hidden = partner === undefined || other === partner;
+  };
+  return { node, draw };
+}
+
+/** Create the field for a file with the second capture. `take` gets the capture, or the reason why there is none. */
+function fileField(take: (capture: Capture | undefined, reason: string) => void): HTMLElement {
   const file = h("input", { type: "file", accept: ".json,.html", "aria-label": "Second capture" });
   file.addEventListener("change", () => {
     const chosen = file.files?.[0];
@@ -279,43 +264,55 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
     chosen.text().then(
       (content) => {
         try {
-          take(captureInFile(content));
+          take(captureInFile(content), "");
         } catch (error) {
           if (!(error instanceof CaptureError || error instanceof SyntaxError)) throw error;
-          say(`This file has no valid capture: ${error.message}.`);
+          take(undefined, `This file has no valid capture: ${error.message}.`);
         }
       },
-      (error: unknown) => say(`The file cannot be read: ${String(error)}`),
+      (error: unknown) => take(undefined, `The file cannot be read: ${String(error)}`),
     );
   });
-  store.signal.addEventListener("abort", () => running?.abort());
-  node.append(
-    store.live && !store.live.question.file
-      ? form
-      : h("label", { class: "quiet file" }, "Compare with a capture or page of another text: ", file),
-    status,
-    body,
-  );
+  return h("label", { class: "quiet file" }, "Compare with a capture or page of another text: ", file);
+}
+
+const explanation =
+  "Two texts beside each other, such as “The exam was a piece of cake.” and “He ate a piece of cake.”: the same head on both, and the cosine of the common words.";
+
+export function compareView(store: Store): { node: HTMLElement; draw: () => void } {
+  const { capture } = store;
+  const live = store.live?.question.file ? undefined : store.live;
+  const status = h("div", { role: "status" });
+  const body = h("div");
+  const request = new LatestRequest<Capture>(store.signal, () => draw());
+  const form = live && textForm(store, () => request.retry());
+  let read = capture.compared; // the second capture of a page without a form
+  let message = ""; // why the chosen file has none
+  const take = (other: Capture | undefined, reason: string) => {
+    [read, message] = [other ?? read, reason];
+    draw();
+  };
+  const field = form?.node ?? fileField(take);
+  const node = h("div", { class: "compare" }, field, status, body);
+  /** Return the second capture, or undefined if there is none yet. */
+  const second = (): Capture | undefined => {
+    if (!live) return read;
+    const { other } = store.state;
+    if (other) request.ask(other, (signal) => live.ask({ text: other }, signal));
+    else request.clear();
+    return request.answer;
+  };
+  let built: unknown[] = [];
   const draw = () => {
     if (store.state.view !== "compare") return;
-    if (document.activeElement !== text && store.state.other) text.value = store.state.other;
-    chip.hidden = partner === undefined || store.state.other === partner;
-    if (store.live && store.state.other && store.state.other !== asked) ask(store.state.other);
-    const other = store.compared;
-    const now = `${store.state.head} ${other?.text} ${document.documentElement.clientWidth} ${overlayColour(0)}`;
-    if (now === built) return;
+    form?.draw();
+    const other = second();
+    const problem = message ? [h("p", { class: "note", role: "alert" }, message)] : requestStatus(request);
+    redraw(status, ...problem);
+    const now = [store.state.head, other, document.documentElement.clientWidth, overlayColour(0)];
+    if (now.every((each, i) => each === built[i])) return;
     built = now;
-    body.replaceChildren(
-      ...(other
-        ? result(store, other)
-        : [
-            h(
-              "p",
-              { class: "quiet" },
-              "Two texts beside each other, such as “The exam was a piece of cake.” and “He ate a piece of cake.”: the same head on both, and the cosine of the common words.",
-            ),
-          ]),
-    );
+    body.replaceChildren(...(other ? result(store, other) : [h("p", { class: "quiet" }, explanation)]));
   };
   return { node, draw };
 }

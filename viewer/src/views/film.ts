@@ -121,12 +121,12 @@ export function filmView(store: Store): { node: HTMLElement; draw: () => void } 
     (frame) => store.update({ frame }, false),
     (frame) => `step ${film.frames[frame]!.step}`,
   );
-  const play = player(
-    store.signal,
-    last,
-    () => store.state.frame,
-    (frame) => store.update({ frame }, false),
-  );
+  const play = player(store.signal, {
+    last: () => last,
+    at: () => store.state.frame,
+    go: (frame) => store.update({ frame }, false),
+    pause: 1200,
+  });
   const heads = film.heads.flatMap((key) => {
     const head = store.capture.attention.find((each) => headKey(each) === key);
     if (!head) return [];

@@ -69,12 +69,12 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
       (value) => value.toFixed(2),
     ),
   ];
-  const play = player(
-    store.signal,
-    steps.length - 1,
-    () => store.state.written,
-    (written) => store.update({ written }, false),
-  );
+  const play = player(store.signal, {
+    last: () => steps.length - 1,
+    at: () => store.state.written,
+    go: (written) => store.update({ written }, false),
+    pause: 1200,
+  });
   const body = h("div");
   const node = h(
     "div",

@@ -3,6 +3,7 @@ import type { Capture } from "../capture";
 import { fixed, h, redraw } from "../dom";
 import { partnerOf } from "../live/examples";
 import { changedPasses, forcedQuestion } from "../live/forced";
+import { computing } from "../live/latest_request";
 import { ServerError } from "../live/protocol";
 import { lostBetween, type Outcome, outcomeOf } from "../outcome";
 import type { Store } from "../store";
@@ -213,7 +214,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
               h("bdi", {}, tokens[picked.place.token]!),
               ` in ${pointOf(side, picked.place)}`,
             ),
-            ...(outcome ? outcomeParts(store, outcome) : [h("p", { class: "quiet" }, "Computing…")]),
+            ...(outcome ? outcomeParts(store, outcome) : [h("p", { class: "quiet" }, computing)]),
           ]
         : []),
     );

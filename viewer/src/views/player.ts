@@ -20,36 +20,55 @@ export function slider(
   };
 }
 
+/** Steps that are shown one after another. */
+export interface Sequence {
+  last: () => number; // index of the last step now
+  at: () => number; // index of the shown step
+  go: (step: number) => void;
+  pause: number; // milliseconds between two steps
+}
+
 /**
- * Return a button that goes from step to step until the last one, and begins again after it. Call stop() when the view
- * is hidden. `end`: aborted when the page shows another capture.
+ * Timer that goes from step to step and stops at the last one. At the last step, start() begins with the first.
+ * `stopped` is called after it stops.
  */
-export function player(
-  end: AbortSignal,
-  last: number,
-  at: () => number,
-  go: (step: number) => void,
-): { node: HTMLElement; draw: () => void; stop: () => void } {
-  let timer = 0;
-  const node = h("button", { type: "button" });
-  const draw = () => {
-    node.textContent = timer ? "Pause" : "Play";
-  };
+export function timerOf(
+  sequence: Sequence,
+  stopped: () => void,
+): { start: () => void; stop: () => void; runs: () => boolean } {
+  const { last, at, go, pause } = sequence;
+  let timer: ReturnType<typeof setInterval> | undefined;
   const stop = () => {
     clearInterval(timer);
-    timer = 0;
-    draw();
+    timer = undefined;
+    stopped();
   };
-  end.addEventListener("abort", stop);
-  node.addEventListener("click", () => {
-    if (timer) return stop();
-    if (at() >= last) go(0);
-    timer = window.setInterval(() => {
-      if (at() >= last) stop();
+  const start = () => {
+    if (at() >= last()) go(0);
+    timer = setInterval(() => {
+      if (at() >= last()) stop();
       else go(at() + 1);
-    }, 1200);
+    }, pause);
+  };
+  return { start, stop, runs: () => timer !== undefined };
+}
+
+/**
+ * Return a button that starts and stops a sequence. Call stop() when the view is hidden. `end`: aborted when the page
+ * shows another capture.
+ */
+export function player(end: AbortSignal, sequence: Sequence): { node: HTMLElement; stop: () => void } {
+  const node = h("button", { type: "button", "data-key": "play" });
+  const draw = () => {
+    node.textContent = timer.runs() ? "Pause" : "Play";
+  };
+  const timer = timerOf(sequence, draw);
+  end.addEventListener("abort", timer.stop);
+  node.addEventListener("click", () => {
+    if (timer.runs()) return timer.stop();
+    timer.start();
     draw();
   });
   draw();
-  return { node, draw, stop };
+  return { node, stop: timer.stop };
 }

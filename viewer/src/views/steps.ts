@@ -5,7 +5,8 @@ import { h, redraw } from "../dom";
 import { forcedQuestion } from "../live/forced";
 import { addParameters } from "../projections";
 import type { Store } from "../store";
-import { stepsOf } from "./step_list";
+import { player } from "./player";
+import { type Step, stepsOf } from "./step_list";
 
 export const most = 64; // maximum number of tokens on each side
 
@@ -65,13 +66,16 @@ const sourceNames: Record<Source, string> = {
 
 export function stepsView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("div", { class: "steps" });
-  let timer = 0;
+  let steps: Step[] = []; // of the shown head
   let last = ""; // title of the shown step
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-  };
-  store.signal.addEventListener("abort", stop);
+  const indexOf = (step: number) => Math.max(0, Math.min(steps.length - 1, step));
+  const go = (step: number) => store.update({ step: indexOf(step) }, false);
+  const play = player(store.signal, {
+    last: () => steps.length - 1,
+    at: () => indexOf(store.state.step),
+    go,
+    pause: 2500,
+  });
   const sources = () => {
     const select = h(
       "select",
@@ -91,11 +95,12 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
   };
   const parameters = parametersRequest(store, () => draw());
   const draw = () => {
-    if (store.state.view !== "steps") return stop();
+    if (store.state.view !== "steps") return play.stop();
     const head = store.current();
     const asked = parameters(head);
     const reason = cannotShow(vectorsOf(head));
     const values = chosenVectors(store.capture, head, store.state);
+    if (reason || !values) play.stop();
     if (reason) return redraw(node, asked ?? reason);
     if (!values)
       return redraw(
@@ -107,25 +112,14 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
           "This capture has no inputs of this layer. Short texts have them with `attend --html`.",
         ),
       );
-    const steps = stepsOf(store, head, values);
-    const at = Math.min(store.state.step, steps.length - 1);
+    steps = stepsOf(store, head, values);
+    const at = indexOf(store.state.step);
     const step = steps[at]!;
-    const go = (to: number) => store.update({ step: Math.max(0, Math.min(steps.length - 1, to)) }, false);
     const button = (label: string, to: number) => {
       const b = h("button", { type: "button" }, label);
       b.addEventListener("click", () => go(to));
       return b;
     };
-    const play = h("button", { type: "button", "data-key": "play" }, timer ? "Pause" : "Play");
-    play.addEventListener("click", () => {
-      if (timer) stop();
-      else
-        timer = window.setInterval(() => {
-          if (store.state.step >= steps.length - 1) stop();
-          else go(store.state.step + 1);
-        }, 2500);
-      draw();
-    });
     const body = h("div", { class: step.title === last ? "" : "arriving" }, ...step.body());
     last = step.title;
     redraw(
@@ -143,7 +137,7 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
         "div",
         { class: "controls" },
         button("Back", at - 1),
-        play,
+        play.node,
         button("Next", at + 1),
         sources(),
         toggle("scale", "scaling"),

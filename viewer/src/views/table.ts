@@ -2,7 +2,7 @@
 import { columnTokens, headName, rowTokens } from "../capture";
 import { h } from "../dom";
 import type { Store } from "../store";
-import { drawnWeights, thumbnailOnly } from "../weights";
+import { drawnWeights, sumOfRows, thumbnailOnly } from "../weights";
 
 const most = 64;
 
@@ -19,7 +19,7 @@ export function tableView(store: Store): { node: HTMLElement; draw: () => void }
       h(
         "table",
         {},
-        h("caption", {}, h("span", {}, `${headName(head)}: weights in percent. Each row sums to 100.`)),
+        h("caption", {}, h("span", {}, `${headName(head)}: weights in percent. ${sumOfRows(store)}`)),
         h(
           "thead",
           {},

@@ -2,11 +2,13 @@
 import { headKey, headName, kindsOf, kindTitle } from "../capture";
 import { h, redraw } from "../dom";
 import { changedPasses } from "../live/forced";
+import { LatestRequest } from "../live/latest_request";
 import { type Outcome, outcomeOf, writtenOutcome } from "../outcome";
 import type { Store } from "../store";
 import { outcomeParts } from "./outcome";
 import { patchPart } from "./patch";
 import { rankingPart } from "./ranking";
+import { requestStatus } from "./request_status";
 
 /** Run the model with the heads off: over the same tokens, and generating freely. */
 async function measured(store: Store, off: readonly string[], signal: AbortSignal): Promise<Outcome> {
@@ -61,8 +63,11 @@ export function whatIfView(store: Store): { node: HTMLElement; draw: () => void 
   const [ranking, patch] = [rankingPart(store), patchPart(store)];
   const chooser = h("div");
   const result = h("div", { role: "status" });
-  let running: AbortController | undefined;
-  let known: { key: string; outcome?: Outcome; error?: string } = { key: "" };
+  let begin = 0; // when the request was sent
+  const request = new LatestRequest<Outcome>(store.signal, () => {
+    draw();
+    if (request.answer) performance.measure("what if", { start: begin, end: performance.now() });
+  });
   node.append(
     h(
       "p",
@@ -76,44 +81,26 @@ export function whatIfView(store: Store): { node: HTMLElement; draw: () => void 
     ranking.node,
     patch.node,
   );
-  store.signal.addEventListener("abort", () => running?.abort());
-  const compute = (key: string) => {
-    running?.abort();
-    known = { key };
-    if (key === "") return;
-    if (!store.live) {
-      const outcome = store.state.off.length === 1 ? writtenOutcome(store.capture, key) : undefined;
-      known = outcome
-        ? { key, outcome }
-        : { key, error: "This file has no result for this choice of heads." };
-      return;
-    }
-    const control = (running = new AbortController());
-    const begin = performance.now();
-    measured(store, store.state.off, control.signal).then(
-      (outcome) => {
-        if (known.key !== key) return;
-        known = { key, outcome };
-        draw();
-        performance.measure("what if", { start: begin, end: performance.now() });
-      },
-      (error: unknown) => {
-        if (known.key !== key || control.signal.aborted) return;
-        known = { key, error: error instanceof Error ? error.message : String(error) };
-        draw();
-      },
-    );
+  /** Return what is shown if at least one head is off; on a served page, send the request for it. */
+  const resultOf = (off: readonly string[]): HTMLElement[] => {
+    const key = off.join(",");
+    if (store.live)
+      request.ask(key, (signal) => {
+        begin = performance.now();
+        return measured(store, off, signal);
+      });
+    const outcome = store.live ? request.answer : writtenOutcome(store.capture, key);
+    if (outcome) return outcomeParts(store, outcome);
+    return store.live
+      ? requestStatus(request)
+      : [h("p", { class: "note" }, "This file has no result for this choice of heads.")];
   };
   const draw = () => {
     if (store.state.view !== "whatif") return;
-    const key = store.state.off.join(",");
-    if (key !== known.key) compute(key);
+    const { off } = store.state;
+    if (off.length === 0) request.clear();
     redraw(chooser, switches(store));
-    const { outcome, error } = known;
-    if (key === "") result.replaceChildren(h("p", { class: "quiet" }, "All heads are on."));
-    else if (error) result.replaceChildren(h("p", { class: "note" }, error));
-    else if (outcome) redraw(result, ...outcomeParts(store, outcome));
-    else if (result.childElementCount < 2) result.replaceChildren(h("p", { class: "quiet" }, "Computing…"));
+    redraw(result, ...(off.length > 0 ? resultOf(off) : [h("p", { class: "quiet" }, "All heads are on.")]));
     ranking.draw();
     patch.draw();
   };

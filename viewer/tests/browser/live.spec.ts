@@ -8,7 +8,7 @@ import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
 import { violations } from "./axe";
 import { folderOf, tinyText } from "./model";
-import { numbersOf, pageWith, saved, windows } from "./open";
+import { numbersOf, pageWith, saved, visitSample, windows } from "./open";
 import { serve, type Server } from "./server";
 
 let server: Server;
@@ -336,18 +336,10 @@ test("a server that is loading is asked again; one with keys gets the key", asyn
 });
 
 test("words that the model never saw are marked", async ({ page: browser }) => {
-  const origin = "http://regard.test";
-  await browser.route(`${origin}/`, (route) =>
-    route.fulfill({ contentType: "text/html", body: pageWith(null) }),
-  );
-  await browser.route(`${origin}/models`, (route) =>
-    route.fulfill({ body: JSON.stringify({ models: [{ name: "sample", abilities: ["attend"] }] }) }),
-  );
   const capture = sampleCapture({ source: ["the", "zeb", "ra", "</s>"] });
   capture.unseen_words = ["zebra"];
   capture.tokens.source!.unseen = [false, true, true, false];
-  await browser.route(`${origin}/attend`, (route) => route.fulfill({ body: JSON.stringify(capture) }));
-  await browser.goto(`${origin}/`);
+  await visitSample(browser, (route) => route.fulfill({ body: JSON.stringify(capture) }));
   await browser.getByLabel("Sentence").fill("the Zebra, the zebra");
   await browser.keyboard.press("Enter");
   await expect(browser.locator(".reading .piece.unknown")).toHaveText(["zeb", "ra"]);

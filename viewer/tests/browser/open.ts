@@ -1,6 +1,6 @@
 // Open pages and read their exports.
 import { readFileSync } from "node:fs";
-import { expect, type Page } from "@playwright/test";
+import { expect, type Page, type Route } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 
 /**
@@ -48,6 +48,24 @@ export async function visitModelOfFiles(browser: Page, url: string, model: strin
   await expect(browser.getByLabel("Sentence")).toBeVisible();
   await browser.getByLabel("Model", { exact: true }).selectOption(model);
   await expect(browser.getByLabel("Sentence")).toBeHidden();
+}
+
+/** Address of the page that visitSample() opens. */
+export const sampleServer = "http://regard.test";
+
+/** Open the page as a server with one model serves it. `answers`: the server's answer to POST attend. */
+export async function visitSample(
+  browser: Page,
+  answers: (route: Route) => Promise<void> | void,
+  fragment = "",
+): Promise<void> {
+  const answer = (path: string, contentType: string, body: string) =>
+    browser.route(`${sampleServer}/${path}`, (route) => route.fulfill({ contentType, body }));
+  const models = [{ name: "sample", abilities: ["attend"] }];
+  await answer("", "text/html", pageWith(null));
+  await answer("models", "application/json", JSON.stringify({ models }));
+  await browser.route(`${sampleServer}/attend`, answers);
+  await browser.goto(`${sampleServer}/${fragment}`);
 }
 
 /** Return the text that "Save as" writes. */

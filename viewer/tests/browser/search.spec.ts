@@ -105,13 +105,21 @@ test("a hypothesis is selected in the tree and in the table", async ({ page: bro
   await expect(browser.locator(".beam-tree .dropped bdi")).toHaveText(["c", "e"]);
   await browser.getByRole("button", { name: /^Step 2: c, score −0.75, dropped at the next step/ }).click();
   await expect(browser).toHaveURL(/beam=1\.kept\.1/);
-  await expect(browser.locator(".beams [role=status]")).toHaveText(
+  await expect(browser.locator(".beams p[role=status]")).toHaveText(
     "ac log-probability −1.500, score −0.750: dropped at the next step.",
   );
   await browser.getByRole("row", { name: "2 d" }).getByRole("button").click();
   await expect(browser.locator(".beam-tree .now bdi")).toHaveText(["d", "."]);
   await browser.reload();
-  await expect(browser.locator(".beams [role=status]")).toContainText("ended; rank 2 of the results");
+  await expect(browser.locator(".beams p[role=status]")).toContainText("ended; rank 2 of the results");
+});
+
+test("a search without steps does not seem to run", async ({ page: browser }) => {
+  const capture = sample();
+  capture.beams!.steps = [];
+  await show(browser, "no-steps", capture, "#view=beams");
+  await expect(browser.locator("#view .note")).toHaveText("The search has no steps.");
+  await expect(browser.getByText("Computing…")).toHaveCount(0);
 });
 
 test("the film shows the weights of the chosen checkpoint and head", async ({ page: browser }) => {

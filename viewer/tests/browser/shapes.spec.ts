@@ -103,10 +103,25 @@ test("a model of pictures shows attention over its patches", async ({ page: brow
   expect(await violations(browser)).toEqual([]);
 });
 
-test("a head without weights is shown as a thumbnail, with the reason", async ({ page: browser }) => {
+test("a head without weights is shown as a thumbnail, with the reason, and not saved", async ({
+  page: browser,
+}) => {
   await show(browser, "thumbnail", sampleCapture({ withWeights: 2 }), "#head=encoder.1.1");
   await expect(browser.getByText("a thumbnail of this head only")).toBeVisible();
   await expect(browser.locator(".missing canvas")).toBeVisible();
+  const options = browser.getByLabel("Save as").locator("option");
+  await expect(options).toHaveText([
+    "Save…",
+    "SVG (no weights)",
+    "PNG (no weights)",
+    "CSV (no weights)",
+    "JSON",
+  ]);
+  await expect(options.and(browser.locator(":disabled"))).toHaveCount(3);
+  await expect(browser.getByLabel("Save as")).toHaveAttribute("title", /a thumbnail of this head only/);
+  await browser.getByRole("button", { name: /^Encoder self-attention, layer 0, head 1\b/ }).click();
+  await expect(options).toHaveText(["Save…", "SVG", "PNG", "CSV", "JSON"]);
+  await expect(options.and(browser.locator(":disabled"))).toHaveCount(0);
 });
 
 /** Processor time in milliseconds of the longest task of the page's thread while `action` runs. */

@@ -8,7 +8,7 @@ import { rmsNorm } from "../../src/norms";
 import { rowsOf } from "../../src/packed";
 import { packed32, sampleCapture, sampleSteps, sampleVectors } from "../sample";
 import { violations } from "./axe";
-import { open, pageWith } from "./open";
+import { open, pageWith, saved } from "./open";
 
 const folder = mkdtempSync(join(tmpdir(), "views-"));
 
@@ -67,6 +67,25 @@ test("candidates that are parts of characters are shown as bytes", async ({ page
   });
   await show(browser, "bytes", capture, "#view=generation");
   await expect(browser.locator(".generation .bars bdi")).toHaveText(["brown", "‹C2›", "␣", "a", "b"]);
+});
+
+test("a picture with control characters is exported as well-formed XML", async ({ page: browser }) => {
+  const capture = sampleCapture({
+    kind: "encoder",
+    source: ["a\u0001", "<b>", "\ufffe"],
+    layers: 1,
+    heads: 1,
+  });
+  capture.attention[0]!.caption = "Caption\u0002";
+  await show(browser, "control", capture);
+  const texts = await browser.evaluate(
+    (svg) => {
+      const document = new DOMParser().parseFromString(svg, "image/svg+xml");
+      return [...document.querySelectorAll("parsererror, text")].map((node) => node.textContent);
+    },
+    await saved(browser, "svg"),
+  );
+  expect(texts).toEqual(expect.arrayContaining(["Caption‹02›", "a‹01›", "<b>", "‹EF BF BE›"]));
 });
 
 test("a norm without a mean is not called a layer norm", async ({ page: browser }) => {
@@ -152,6 +171,45 @@ test("lines are drawn if the selected token is not among the drawn ones", async 
   await expect(browser.locator(".lines path").first()).toBeAttached();
   await show(browser, "first", long, "#view=lines&row=2");
   await expect(browser.locator(".lines path")).toHaveCount(3);
+});
+
+test("arrow keys move between the tabs, and Enter selects one", async ({ page: browser }) => {
+  await show(browser, "tabs", sampleCapture({ kind: "encoder" }), "#view=lines&head=encoder.0.0");
+  const tab = (name: string) => browser.getByRole("tab", { name });
+  const order = await browser.getByRole("tab").allTextContents();
+  expect(order).toEqual(["Heat map", "Lines", "Compare", "Basics", "Common errors", "Table"]);
+  // One stop of the Tab key: the selected tab.
+  await expect(browser.locator('[role=tab][tabindex="0"]')).toHaveText("Lines");
+  await tab("Lines").focus();
+  await browser.keyboard.press("ArrowRight");
+  await expect(tab("Compare")).toBeFocused();
+  await expect(tab("Lines")).toHaveAttribute("aria-selected", "true");
+  await browser.keyboard.press("Home");
+  await browser.keyboard.press("ArrowLeft");
+  await expect(tab("Table")).toBeFocused();
+  await browser.keyboard.press("Enter");
+  await expect(browser).toHaveURL(/head=encoder\.0\.0&view=table/);
+  await expect(browser.locator('[role=tab][tabindex="0"]')).toHaveText("Table");
+  await expect(tab("Table")).toBeFocused();
+});
+
+test("Play goes to the last step of the head that is shown", async ({ page: browser }) => {
+  const capture = sampleCapture();
+  sampleVectors(capture);
+  await browser.clock.install();
+  await show(browser, "play", capture, "#view=steps&head=cross.1.0");
+  const trail = browser.locator(".trail button");
+  const steps = await trail.count();
+  await browser.getByRole("button", { name: "Play" }).click();
+  await browser
+    .locator(".grid")
+    .getByRole("button", { name: "Decoder self-attention, layer 1, head 0" })
+    .click();
+  await expect(trail).toHaveCount(steps + 1); // the mask
+  for (let i = 0; i < steps; ++i) await browser.clock.runFor(2500);
+  await expect(trail.last()).toHaveAttribute("aria-current", "step");
+  await browser.clock.runFor(2500);
+  await expect(browser.getByRole("button", { name: "Play" })).toBeVisible();
 });
 
 test("a control keeps the focus after it changes the view", async ({ page: browser }) => {

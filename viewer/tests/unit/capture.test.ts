@@ -156,6 +156,13 @@ describe("tokens", () => {
     expect(wholeCharacter(tokens, 0)).toBeUndefined();
     expect(decoded("e0a495")).toBe("क");
   });
+
+  test("shows control characters, and what XML does not allow, as bytes", () => {
+    const text = ["a\u0001b", "\u001b\r", "\u0085", "\ufffe", "\ud800", "😀", "\u00a0"];
+    const special = [false, true, false, false, false, false, false];
+    const shown = ["a‹01›b", "‹1B›‹0D›", "‹C2 85›", "‹EF BF BE›", "‹EF BF BD›", "😀", "\u00a0"];
+    expect(shownTokens({ text, special })).toEqual(shown);
+  });
 });
 
 describe("the mean distance of a head", () => {

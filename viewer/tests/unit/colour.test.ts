@@ -25,4 +25,12 @@ describe("colour", () => {
         expect(ratio, `${palette.paper}, opacity ${i} %`).toBeGreaterThanOrEqual(4.5);
       }
   });
+
+  it("keeps the colour of the palette from a contrast of 4.5 on, and takes black or white below it", () => {
+    const on = (ink: string) => textOn(0, { ink, paper: "#fff", accent: "#1f5fbf", onAccent: "#fff" });
+    expect(contrast(rgbOf("#767676"), rgbOf("#fff"))).toBeGreaterThan(4.5);
+    expect(on("#767676")).toBe("#767676");
+    expect(contrast(rgbOf("#777"), rgbOf("#fff"))).toBeLessThan(4.5);
+    expect(on("#777")).toBe("#000");
+  });
 });

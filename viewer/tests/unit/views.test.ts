@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Store } from "../../src/store";
+import { positionFacts } from "../../src/views/basics";
 import { selectedToken, selectToken } from "../../src/views/layers";
+import { timerOf } from "../../src/views/player";
 import { listedColumns } from "../../src/views/panel";
+import { tabByKey } from "../../src/views/tabs";
 import { stepsOf } from "../../src/views/step_list";
 import { modelWeights } from "../../src/projections";
-import { drawnWeights } from "../../src/weights";
+import { drawnWeights, sumOfRows, wholeOf } from "../../src/weights";
 import { vectorsOf } from "../../src/chain";
 import { contributions } from "../../src/views/errors";
 import { packed, packed32, sampleCapture, sampleVectors } from "../sample";
@@ -60,6 +63,35 @@ describe("hidden special tokens", () => {
   });
 });
 
+describe("the sum of the drawn rows", () => {
+  const store = new Store(sampleCapture({ source: ["<s>", "fox", "</s>"], kind: "encoder" }));
+  const head = store.current();
+  test("is 100 of all tokens, or of those that are not hidden", () => {
+    expect([sumOfRows(store), wholeOf(store)]).toEqual(["Each row sums to 100.", "of each row's attention"]);
+    store.update({ hideSpecial: true });
+    expect(sumOfRows(store)).toBe("Without the hidden tokens, each row sums to 100.");
+    expect(wholeOf(store)).toBe("of each row's attention to the shown tokens");
+  });
+  test("is 0 of a row that attends only to hidden tokens", () => {
+    const rows = [
+      [0.5, 0.5, 0],
+      [0, 0.5, 0.5],
+      [0, 0, 1],
+    ];
+    head.weights = packed(rows);
+    store.update({ hideSpecial: true });
+    expect(drawnWeights(store)![2]).toEqual([0, 0, 0]);
+    expect(sumOfRows(store)).toBe(
+      "Without the hidden tokens, each row sums to 100, or to 0 if it attends only to hidden tokens.",
+    );
+  });
+  test("is 100 of all tokens if no token is special", () => {
+    const plain = new Store(sampleCapture({ kind: "decoder" }));
+    plain.update({ hideSpecial: true });
+    expect([sumOfRows(plain), wholeOf(plain)]).toEqual(["Each row sums to 100.", "of each row's attention"]);
+  });
+});
+
 describe("a head that adds a position bias to its scores", () => {
   const capture = sampleCapture({ kind: "encoder" });
   sampleVectors(capture);
@@ -91,5 +123,59 @@ describe("the step “Weighted sum”", () => {
       ({ title }) => title === "Weighted sum",
     );
     expect(step!.sentence).toContain("“quick”");
+  });
+});
+
+describe("the cosines of a position with later ones", () => {
+  test("depend only on the distance, also at the last drawn position", () => {
+    // Product of two encodings: Σ cos(distance / 10000^(2i/d)); the squared length of each is d/2 = 64.
+    const cosineAt = (distance: number) =>
+      Array.from({ length: 64 }, (_, i) => Math.cos(distance / 10000 ** (i / 64)) / 64).reduce(
+        (a, b) => a + b,
+      );
+    const [next, further] = [1, 10].map((distance) => cosineAt(distance).toFixed(3));
+    for (const p of [0, 10, 53, 54, 63])
+      expect(positionFacts(p)).toContain(`cosine with the next position ${next}, ten further ${further}`);
+  });
+});
+
+describe("keys in a row of tabs", () => {
+  test("move the focus around the row, and to its ends", () => {
+    const from = (index: number) =>
+      ["ArrowRight", "ArrowLeft", "Home", "End"].map((key) => tabByKey(key, index, 5));
+    expect([0, 2, 4].map(from)).toEqual([
+      [1, 4, 0, 4],
+      [3, 1, 0, 4],
+      [0, 3, 0, 4],
+    ]);
+    expect(["ArrowUp", "v", "Enter"].map((key) => tabByKey(key, 2, 5))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("the button Play", () => {
+  test("goes to the last step of what is shown now, and then begins again", () => {
+    vi.useFakeTimers();
+    let [at, last, stops] = [0, 2, 0];
+    const sequence = { last: () => last, at: () => at, go: (step: number) => (at = step), pause: 100 };
+    const timer = timerOf(sequence, () => ++stops);
+    timer.start();
+    vi.advanceTimersByTime(150);
+    expect([at, timer.runs()]).toEqual([1, true]);
+    last = 5; // another head, which has more steps
+    vi.advanceTimersByTime(400);
+    expect([at, timer.runs(), stops]).toEqual([5, true, 0]);
+    vi.advanceTimersByTime(100);
+    expect([at, timer.runs(), stops]).toEqual([5, false, 1]);
+    timer.start();
+    expect(at).toBe(0);
+    vi.advanceTimersByTime(150);
+    last = 1; // a head with fewer steps
+    vi.advanceTimersByTime(100);
+    expect([at, timer.runs()]).toEqual([1, false]);
+    vi.useRealTimers();
   });
 });
