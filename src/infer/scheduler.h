@@ -79,7 +79,8 @@ class Listener : public TokenListener {
 
 class Scheduler {
  public:
-  // Keeps references to all arguments except the limits; the referenced objects must outlive the scheduler.
+  // Keeps references to the model, the pool and the listener, which must outlive the scheduler, and copies of
+  // the options and limits.
   // Throws usage if options or limits are invalid, or the model has no decoder.
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
@@ -165,7 +166,7 @@ class Scheduler {
   void release(Job& job);
 
   Network& model_;
-  const SearchOptions& options_;
+  const SearchOptions options_;
   Listener& listener_;
   SchedulerLimits limits_;
   Arena arena_;

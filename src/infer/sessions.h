@@ -48,9 +48,9 @@ class SessionListener : public TokenListener {
 
 class Sessions : private Listener {
  public:
-  // Keeps references to all arguments except the limits; the referenced objects must outlive this object.
-  // `options` apply to requests without their own. Throws usage as the constructor of Scheduler does, and
-  // resource_exhausted if there is not enough memory for the cache.
+  // Keeps references to the model, the pool and the listener, which must outlive this object. `options` apply
+  // to requests without their own. Throws usage as the constructor of Scheduler does, and resource_exhausted
+  // if there is not enough memory for the cache.
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 

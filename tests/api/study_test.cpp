@@ -34,6 +34,7 @@ class Studies : public ::testing::Test {
 };
 
 TEST_F(Studies, EqualThoseOfTheProgram) {
+  if (!std::filesystem::exists(testing::program_path())) GTEST_SKIP() << "the program is not built";
   const Study kinds = study(model_, "kinds", {.text = "the fox is quick"});
   EXPECT_EQ(format(kinds, "json"), by_program({"--view", "kinds", "--text", "the fox is quick"}));
   EXPECT_FALSE(kinds.rows.empty());
@@ -62,6 +63,7 @@ TEST_F(Studies, OfTokensUseTheAdapter) {
   };
   const auto adapted = rows({.adapter = folder_ / "vit" / "adapter"});
   EXPECT_NE(adapted, rows({}));
+  if (!std::filesystem::exists(testing::program_path())) GTEST_SKIP() << "the program is not built";
   const auto printed = nlohmann::json::parse(
       testing::run_program({"study", "vit", "--view", "tokens", "--text", "image.png", "--answer", "LABEL_0",
                             "--adapter", "vit/adapter", "--json", "-q"},

@@ -104,6 +104,21 @@ TEST(Schedulers, NeedADecoderAndSensibleLimits) {
   refused({.kept_prefixes = -1}, "the number of kept prefixes is too small (expected at least 0, found -1)");
 }
 
+// The scheduler has a copy of its options, so these may be temporary or change.
+TEST(Schedulers, KeepTheirOptions) {
+  ThreadPool pool(1);
+  Collector collector(1);
+  const std::unique_ptr<Network> model = testing::session_model("gpt");
+  SearchOptions options;
+  options.max_new = 3;
+  Scheduler scheduler(*model, pool, options, collector);
+  options.max_new = 1;
+  scheduler.submit(request_of(*model, std::vector<std::int32_t>{4, 5}));
+  while (scheduler.step()) {
+  }
+  EXPECT_EQ(collector.results[0].at(0).tokens.size(), 3u);
+}
+
 TEST(SessionLimits, HaveBothEnds) {
   const auto refused = [](const SessionLimits& limits, const std::string& message) {
     EXPECT_REGARD_ERROR(limits.check(), ErrorKind::usage, message);
