@@ -98,7 +98,8 @@ TEST(CaptionCommand, OtherModelsAndFilesAreRefused) {
   EXPECT_EQ(vit.exit_code, 2);
   EXPECT_NE(vit.err.find("VisionEncoderDecoder"), std::string::npos) << vit.err;
   const ProgramResult gif = run_program(
-      {"caption", write_caption_model(place / "captioner").string(), picture("animated.gif"), "-o", "result"}, place.path());
+      {"caption", write_caption_model(place / "captioner").string(), picture("animated.gif"), "-o", "result"},
+      place.path());
   EXPECT_NE(gif.exit_code, 0);
   EXPECT_NE(gif.err.find("found GIF"), std::string::npos) << gif.err;
   EXPECT_FALSE(fs::exists(place.path() / "result"));
