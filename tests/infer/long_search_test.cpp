@@ -32,6 +32,9 @@ TEST(LongSearch, AHugeLimitTakesNoMemory) {
 // When the memory of a search grows, sequences and the key/value cache keep their contents, so results do not
 // change.
 TEST(LongSearch, GoesOnPastTheFirstMemory) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "takes more than ten minutes with the thread sanitizer";
+#endif
   ThreadPool pool(2);
   const auto model = tiny_model("llama");
   const std::vector<Tokens> prompts = testing::random_tokens({4}, model->vocabulary(), 7);

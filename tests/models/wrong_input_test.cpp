@@ -49,7 +49,7 @@ class WrongInput : public ::testing::Test {
  protected:
   WrongInput() { tape_.begin({}); }
   Var states(const Network& model, const Batch& batch) {
-    return tape_.constant(Tensor::zeros({std::ssize(batch.side.ids), model.hidden_size()}));
+    return tape_.constant(arena_.zeros({std::ssize(batch.side.ids), model.hidden_size()}));
   }
   void head(Network& model, const Batch& batch) { model.head(tape_, states(model, batch), batch.batch()); }
 
