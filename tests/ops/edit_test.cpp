@@ -62,7 +62,7 @@ TEST(EditRows, RefusesPlacesOutsideOfTheMatrix) {
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
-  const Var x = tape.constant(Tensor::zeros({2, 3}));
+  const Var x = tape.constant(arena.zeros({2, 3}));
   for (const Edit& edit :
        {Edit{2, 0, 1, 0.0f, nullptr}, Edit{0, 0, 4, 0.0f, nullptr}, Edit{0, 2, 1, 0.0f, nullptr},
         Edit{-1, 0, 1, 0.0f, nullptr}, Edit{0, -1, 1, 0.0f, nullptr}}) {

@@ -276,13 +276,13 @@ TEST(Recurrence, WrongShapesAreRefused) {
   tape.begin({});
   RaggedBuffer batch;
   batch.add(3, 0);
-  const Var x = tape.constant(Tensor::zeros({3, 8})), weight = tape.constant(Tensor::zeros({8, 2}));
+  const Var x = tape.constant(arena.zeros({3, 8})), weight = tape.constant(arena.zeros({8, 2}));
   ops::RecurrenceOptions options;
   options.cell = Cell::gru;
   EXPECT_REGARD_ERROR(ops::recurrence(tape, x, weight, nullptr, batch.view(), options), ErrorKind::usage,
                       "do not match");
   options.cell = Cell::lstm;
-  options.initial = tape.constant(Tensor::zeros({1, 2}));
+  options.initial = tape.constant(arena.zeros({1, 2}));
   EXPECT_REGARD_ERROR(ops::recurrence(tape, x, weight, nullptr, batch.view(), options), ErrorKind::usage,
                       "initial");
   EXPECT_REGARD_ERROR(ops::windows(tape, x, batch.view(), 3, 3), ErrorKind::usage, "window");
