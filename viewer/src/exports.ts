@@ -5,7 +5,7 @@ import { css, percent, s } from "./dom";
 import type { Store } from "./store";
 import { visible } from "./tokens";
 import { paint } from "./views/heatmap";
-import { drawnWeights, scaleMaximum, wholeOf } from "./weights";
+import { drawnWeights, scaleLabel, scaleMaximum } from "./weights";
 
 const cellSize = 30;
 const mostPixels = 16384; // maximum width or height of a canvas
@@ -105,9 +105,7 @@ export function svgText(store: Store): string {
         "fill-opacity": step / 4,
       }),
     );
-  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % ${wholeOf(store)}`, {
-    fill: quiet,
-  });
+  text(156, below, scaleLabel(store, maximum), { fill: quiet });
   return new XMLSerializer().serializeToString(svg);
 }
 

@@ -46,6 +46,11 @@ export function wholeOf(store: Store): string {
     : "of each row's attention";
 }
 
+/** Return the label of the end of the shown head's colour scale, where `maximum` is the weight with the full colour. */
+export function scaleLabel(store: Store, maximum: number): string {
+  return `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % ${wholeOf(store)}`;
+}
+
 /** Say to how many percent the drawn rows of the shown head sum. */
 export function sumOfRows(store: Store): string {
   const { weights, hides } = drawnOf(store, store.current()) ?? { weights: [], hides: false };

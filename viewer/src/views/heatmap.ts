@@ -5,7 +5,7 @@ import { css, h, percent } from "../dom";
 import { labelFont, shortened } from "../labels";
 import { rowsOf } from "../packed";
 import type { Store } from "../store";
-import { drawnWeights, scaleMaximum, thumbnailOnly, wholeOf } from "../weights";
+import { drawnWeights, scaleLabel, scaleMaximum, thumbnailOnly } from "../weights";
 
 /** Return the space for the labels in pixels. It is smaller on narrow screens. */
 function margins(width: number, rows: readonly string[]): { left: number; top: number } {
@@ -130,7 +130,7 @@ function legend(): { node: HTMLElement; draw: (store: Store) => void } {
     draw: (store) => {
       const weights = drawnWeights(store);
       const maximum = weights ? scaleMaximum(store, weights) : 1;
-      largest.textContent = `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % ${wholeOf(store)}`;
+      largest.textContent = scaleLabel(store, maximum);
     },
   };
 }
