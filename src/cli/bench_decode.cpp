@@ -93,8 +93,7 @@ class Decoding {
       : model_(model),
         request_(request),
         seed_(globals.seed),
-        options_(options_of(request)),
-        scheduler_(model, globals.pool(), options_, listener_) {}
+        scheduler_(model, globals.pool(), options_of(request), listener_) {}
 
   void once(Measured& measured) {
     submit();
@@ -138,7 +137,6 @@ class Decoding {
   Network& model_;
   const DecodeBenchRequest& request_;
   std::uint64_t seed_;
-  infer::SearchOptions options_;
   Uninterested listener_;
   infer::Scheduler scheduler_;
 };

@@ -80,8 +80,7 @@ class Listener : public TokenListener {
 class Scheduler {
  public:
   // Keeps references to the model, the pool and the listener, which must outlive the scheduler, and copies of
-  // the options and limits.
-  // Throws usage if options or limits are invalid, or the model has no decoder.
+  // the options and limits. Throws usage if options or limits are invalid, or the model has no decoder.
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 

@@ -62,9 +62,9 @@ class Generation {
 
 class Generator : private infer::SessionListener {
  public:
-  // Start the generator's thread. All arguments except `limits` must outlive this object. limits.rows is the
-  // maximum number of batch rows of one client. In total, there are a third more rows (share.h), so that one
-  // client cannot occupy all rows.
+  // Start the generator's thread. The model, the pool and the metrics must outlive this object. limits.rows
+  // is the maximum number of batch rows of one client. In total, there are a third more rows (share.h), so
+  // that one client cannot occupy all rows.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
@@ -92,7 +92,7 @@ class Generator : private infer::SessionListener {
   void measure(const Generation& generation, const std::vector<infer::Hypothesis>& hypotheses);
 
   const Network& model_;
-  const infer::SearchOptions& options_;
+  const infer::SearchOptions options_;
   infer::SessionLimits limits_;
   ModelMetrics& metrics_;
   infer::Sessions sessions_;

@@ -99,12 +99,12 @@ RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : 
 
 Generator& RequestEdits::generator() {
   if (!generator_) {
-    options_ = host_->loaded().options;
-    options_.probe = pass_.get();
+    infer::SearchOptions options = host_->loaded().options;
+    options.probe = pass_.get();
     infer::SessionLimits limits = host_->session_limits();
     limits.resident_bytes = 0;  // the cache is used by only one request, so its memory is not made resident
-    generator_ = std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options_, limits,
-                                             host_->metrics());
+    generator_ =
+        std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options, limits, host_->metrics());
   }
   return *generator_;
 }

@@ -60,7 +60,6 @@ class RequestEdits {
   std::vector<std::string> texts_;
   std::optional<TurnHolder> turn_;
   std::unique_ptr<inspect::EditedPass> pass_;
-  infer::SearchOptions options_;
   std::unique_ptr<Generator> generator_;  // declared last, because its thread uses the members above
 };
 
