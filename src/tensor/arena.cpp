@@ -55,16 +55,14 @@ Tensor Arena::zeros(Shape shape, DType dtype) {
 }
 
 void Arena::rewind(Mark mark) noexcept {
-  for (; current_ > mark.chunk; before_ -= chunks_[--current_].size)
-    poison(chunks_[current_].memory.get(), chunks_[current_].touched);
+  for (; current_ > mark.chunk; before_ -= chunks_[--current_].size) poison_from(0);
   used_ = mark.used;
-  poison_unused();
+  poison_from(used_);
 }
 
-// Poison the current chunk after its last object. In bytes that were never touched, nothing changes.
-void Arena::poison_unused() const noexcept {
-  if (current_ < chunks_.size() && used_ < chunks_[current_].touched)
-    poison(chunks_[current_].memory.get() + used_, chunks_[current_].touched - used_);
+void Arena::poison_from(std::size_t begin) const noexcept {
+  if (current_ >= chunks_.size() || begin >= chunks_[current_].touched) return;
+  poison(chunks_[current_].memory.get() + begin, chunks_[current_].touched - begin);
 }
 
 void Arena::reset() {
@@ -79,10 +77,9 @@ void Arena::reset() {
     auto* memory = static_cast<std::byte*>(allocate_pages(total));
     chunks_.push_back({{memory, std::free}, total, 0});
     poison(memory, total);
-    current_ = 0;
+    current_ = before_ = 0;
   }
   rewind({});
-  before_ = 0;
   most_used_ = 0;
 }
 

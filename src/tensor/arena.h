@@ -74,7 +74,8 @@ class Arena {
     std::size_t size;
     std::size_t touched = 0;
   };
-  void poison_unused() const noexcept;
+  // Poison the touched bytes of the current chunk from byte `begin` on. The other bytes are poisoned already.
+  void poison_from(std::size_t begin) const noexcept;
 
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;

@@ -1,4 +1,4 @@
-// Arena: memory returned to the system between steps, and memory that must not be accessed.
+// Tests of Arena: which memory it returns to the system, and which memory AddressSanitizer protects.
 #include "tensor/arena.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@ namespace regard::testing {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kChunk = std::size_t{1} << 20;  // size of the first chunks
 
 // The number of bytes of the whole pages inside [memory, memory + bytes) that are in physical memory.
 std::size_t resident(std::byte* memory, std::size_t bytes) {
@@ -47,7 +48,6 @@ TEST(Arena, DiscardReturnsThePhysicalMemoryAndKeepsTheCapacity) {
 // Replaces five or more chunks by one, whose size is the memory used since the last reset plus 1/16, in whole
 // pages.
 TEST(Arena, ResetJoinsManyChunksIntoOneOfTheUsedSize) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
   Arena arena;
   for (int i = 0; i < 4; ++i) arena.allocate(kChunk);
   EXPECT_EQ(arena.capacity(), 4 * kChunk);
@@ -64,7 +64,6 @@ TEST(Arena, ResetJoinsManyChunksIntoOneOfTheUsedSize) {
 
 // After rewind(), the chunks behind the mark are counted once.
 TEST(Arena, RewindOverChunksFreesThemForLaterObjects) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
   Arena arena;
   arena.allocate(100);
   const Arena::Mark mark = arena.mark();
@@ -78,10 +77,8 @@ TEST(Arena, RewindOverChunksFreesThemForLaterObjects) {
   EXPECT_EQ(arena.capacity(), 5 * kChunk + 5 * kChunk / 16);
 }
 
-}  // namespace
-// In a build with AddressSanitizer, only the bytes of living objects are accessible.
+// In a build with AddressSanitizer, all bytes of the arena that belong to no object are poisoned.
 TEST(Arena, OnlyObjectsAreAccessible) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
   Arena arena;
   const std::byte* const first = arena.allocate(100);
   const Arena::Mark mark = arena.mark();
@@ -107,4 +104,5 @@ TEST(Arena, OnlyObjectsAreAccessible) {
   EXPECT_EQ(poisoned(arena.allocate(100), 100), std::tuple(false, false, kPoisons));
 }
 
+}  // namespace
 }  // namespace regard::testing
