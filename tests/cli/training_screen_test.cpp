@@ -19,21 +19,13 @@ namespace regard::testing {
 namespace {
 
 // Run the program on a terminal of this size and return what it writes there.
-std::string on_terminal(std::vector<std::string> arguments, const std::filesystem::path& folder,
+std::string on_terminal(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                         unsigned short columns, unsigned short rows) {
   winsize size{};
   size.ws_col = columns, size.ws_row = rows;
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
-  if (child == 0) {
-    arguments.insert(arguments.begin(), "regard");
-    std::vector<char*> words;
-    for (std::string& argument : arguments) words.push_back(argument.data());
-    words.push_back(nullptr);
-    if (chdir(folder.c_str()) != 0) _exit(126);
-    execv(regard::testing::program_path(), words.data());
-    _exit(127);
-  }
+  if (child == 0) regard::testing::exec_program(arguments, folder);
   std::string written;
   char piece[4096];
   for (ssize_t got = 0; (got = ::read(terminal, piece, sizeof piece)) > 0;)

@@ -28,20 +28,10 @@ const char* program_path() {
   return other != nullptr ? other : built_program();
 }
 
-namespace {
-
-[[noreturn]] void become_program(const std::vector<std::string>& arguments, const fs::path& folder,
-                                 const fs::path& streams) {
+void exec_program(const std::vector<std::string>& arguments, const fs::path& folder) {
 #if defined(__linux__)
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a long training must not outlive a test program that is killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-  const auto redirect = [&](const char* name, int flags, int to) {
-    const int file = open((streams / name).c_str(), flags, 0600);
-    if (file < 0 || dup2(file, to) < 0) _exit(126);
-  };
-  redirect("in", O_RDONLY, STDIN_FILENO);
-  redirect("out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
-  redirect("err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
   if (chdir(folder.c_str()) != 0) _exit(126);
   std::vector<char*> words;
   words.push_back(const_cast<char*>("regard"));
@@ -49,6 +39,20 @@ namespace {
   words.push_back(nullptr);
   execv(program_path(), words.data());
   _exit(127);
+}
+
+namespace {
+
+[[noreturn]] void become_program(const std::vector<std::string>& arguments, const fs::path& folder,
+                                 const fs::path& streams) {
+  const auto redirect = [&](const char* name, int flags, int to) {
+    const int file = open((streams / name).c_str(), flags, 0600);
+    if (file < 0 || dup2(file, to) < 0) _exit(126);
+  };
+  redirect("in", O_RDONLY, STDIN_FILENO);
+  redirect("out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+  redirect("err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+  exec_program(arguments, folder);
 }
 
 }  // namespace

@@ -13,6 +13,11 @@ namespace regard::testing {
 // Path of the program, for tests that start it themselves.
 const char* program_path();
 
+// Replace a process made by fork() with the program, in `folder`. If the test program ends, even by SIGKILL,
+// the system kills the process, so that a long training does not outlive it (Linux only).
+[[noreturn]] void exec_program(const std::vector<std::string>& arguments,
+                               const std::filesystem::path& folder);
+
 struct ProgramResult {
   int exit_code = -1;  // 128 + signal if a signal ended the program
   std::string out, err;

@@ -12,19 +12,15 @@
 namespace regard::testing {
 
 ServedProgram::ServedProgram(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{program_path(), "serve", "--port", "0", "--access-log", ""};
+  std::vector<std::string> words{"serve", "--port", "0", "--access-log", ""};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   process_ = ::fork();
   if (process_ == 0) {
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]), ::close(ends[1]);
-    ::execv(pointers[0], pointers.data());
-    ::_exit(127);
+    exec_program(words, ".");
   }
   ::close(ends[1]);
   output_ = ends[0];

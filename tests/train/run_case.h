@@ -46,14 +46,9 @@ class RunCase : public ::testing::Test {
     const std::uintmax_t before = fs::exists(folder / file) ? fs::file_size(folder / file) : 0;
     const pid_t child = fork();
     if (child == 0) {
-      std::vector<std::string> arguments{"regard", "train", "run.toml", "-q"};
+      std::vector<std::string> arguments{"train", "run.toml", "-q"};
       arguments.insert(arguments.end(), more.begin(), more.end());
-      std::vector<char*> words;
-      for (std::string& argument : arguments) words.push_back(argument.data());
-      words.push_back(nullptr);
-      if (chdir(folder.path().c_str()) != 0) _exit(126);
-      execv(regard::testing::program_path(), words.data());
-      _exit(127);
+      regard::testing::exec_program(arguments, folder.path());
     }
     int status = 0;
     for (int i = 0; i < 6000 && !(fs::file_size(folder / file, ignored) > before && !ignored); ++i)
