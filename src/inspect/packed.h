@@ -23,13 +23,13 @@ FloatJson packed_f32(std::span<const float> numbers, std::int64_t columns);
 
 // Return {"rows", "columns", "bits": 16, "scale": [rows], "data"}: little-endian signed integers. A value is
 // scale · integer / 32767, where scale is the row's largest absolute value; the error is at most scale /
-// 65534. If a row contains NaN or an infinite value, its scale is NaN (null in JSON text) and its integers
-// are 0.
+// 65534. If a row contains NaN or an infinite value, its scale is NaN (null in JSON text) and all its
+// integers are 0.
 FloatJson packed_int16(std::span<const float> numbers, std::int64_t columns);
 
 // Return {"rows", "columns", "bits": 8, "scale": [rows], "data"} for values ≥ 0. A value is scale · byte /
-// 255, where scale is the row's largest value; the error is at most scale / 510. Rows with NaN or infinite
-// values are written as by packed_int16().
+// 255, where scale is the row's largest value; the error is at most scale / 510. If a row contains
+// NaN or an infinite value, its scale is NaN and all its bytes are 0.
 FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns);
 
 // Return a reduced map of at most 32 × 32 cells: {"rows", "columns", "bits": 8, "scale": [1], "data"}. The

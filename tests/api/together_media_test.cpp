@@ -1,5 +1,5 @@
-// Tasks on sounds and images, and studies, used from four threads at once: one object per thread and one
-// shared object, on pools of one and two threads.
+// Four threads use transcribers, captioners, encoders of images and texts, and studies at the same time. Each
+// test runs with one object per thread and with one object for all threads, on pools of one and two threads.
 #include <filesystem>
 
 #include "api/together.h"

@@ -1,5 +1,5 @@
-// Models and tasks used from four threads at once: one object per thread and one shared object, on pools of
-// one and two threads.
+// Four threads use models and tasks at the same time. Each test runs with one object per thread and with one
+// object for all threads, on pools of one and two threads.
 #include <filesystem>
 #include <map>
 #include <memory>

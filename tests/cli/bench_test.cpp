@@ -30,7 +30,8 @@ double children_cpu_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-// A reported processor time is at most that of the whole program.
+// Run the program and return the line that it prints. No processor time in this line may be larger than the
+// processor time that the whole program used.
 Json line_of(const std::vector<std::string>& arguments) {
   const double before = children_cpu_ms();
   const ProgramResult result = run_program(arguments, ::testing::TempDir());
@@ -38,7 +39,7 @@ Json line_of(const std::vector<std::string>& arguments) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1) << result.out;
   Json line = parse_json(result.out, "stdout");
-  // the sweep of a study is extrapolated from a few heads
+  // sweep_processor_ms is extrapolated from a few heads, so it may be larger
   for (const auto& [key, value] : line.items()) {
     const bool processor = key.ends_with("processor_ms") || key.ends_with("cpu_ms");
     if (!processor || key == "sweep_processor_ms") continue;

@@ -104,7 +104,7 @@ TEST(Schedulers, NeedADecoderAndSensibleLimits) {
   refused({.kept_prefixes = -1}, "the number of kept prefixes is too small (expected at least 0, found -1)");
 }
 
-// The scheduler has a copy of its options, so these may be temporary or change.
+// The scheduler copies its options. Changing the original object afterwards has no effect on the scheduler.
 TEST(Schedulers, KeepTheirOptions) {
   ThreadPool pool(1);
   Collector collector(1);

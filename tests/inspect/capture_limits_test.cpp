@@ -56,7 +56,7 @@ TEST(CaptureLimits, BytesAreSharesOfTheLargestWeightOfTheirRow) {
             json::parse("[[1.0, 2.0], [3.0, 4.0]]"));
 }
 
-// A page must not show the values of a damaged model as zeros: without a scale, the values are unknown.
+// The page shows values without a scale as unknown. Otherwise it would show the NaN of a damaged model as 0.
 TEST(CaptureLimits, RowsThatAreNotFiniteHaveNoScale) {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
               infinity = std::numeric_limits<float>::infinity();

@@ -1,6 +1,6 @@
 // Tests of the operations of sound models: convolution, gated linear unit, group norm, weight norm and CTC
-// loss. Their results are compared with those of the reference implementations in ops/plain for various
-// shapes, and with those of PyTorch.
+// loss. The results must equal those of the simple implementations in src/ops/plain, for many shapes, and
+// results that were computed with PyTorch.
 #include <gtest/gtest.h>
 #include <algorithm>
 

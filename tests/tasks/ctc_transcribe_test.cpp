@@ -187,9 +187,9 @@ TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
   EXPECT_NEAR(a[0].end, b[0].end, 0.1);
 }
 
-// With two convolutions of stride 2 after the encoder, a frame lasts 40 samples instead of 10. The times of
-// the labels must be multiples of 40 samples and extend over the whole sound, whether the sound is processed
-// at once or in pieces.
+// With two convolutions of stride 2 after the encoder, a frame lasts 40 samples instead of 10. All times of
+// words must be multiples of 40 samples. The segment must begin and end where the sound does. Both must hold
+// if the sound is processed as a whole, and if it is processed in pieces.
 TEST_F(CtcFolder, TimesFollowTheConvolutionsAfterTheEncoder) {
   constexpr double kFrame = 40.0 / 16000.0;
   copy_model("wav2vec2-downsampled-mask");
