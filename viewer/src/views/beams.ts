@@ -203,9 +203,10 @@ export function beamsView(store: Store): { node: HTMLElement; draw: () => void }
     request.ask(String(wanted), search(wanted));
     return request.answer;
   };
+  let entered: number | undefined; // the number of the state when it was drawn
   const draw = () => {
     if (store.state.view !== "beams") return;
-    width.value = String(store.state.beams);
+    if (store.state.beams !== entered) width.value = String((entered = store.state.beams));
     const found = searched();
     redraw(status, ...requestStatus(request));
     if (!found) return body.replaceChildren();

@@ -117,8 +117,15 @@ test("Compare: a refused text can be sent again", async ({ page: browser }) => {
 test("Beams: a search that failed can be repeated", async ({ page: browser }) => {
   const next = await visit(browser, "beams");
   const found = browser.locator(".results tbody tr");
+  let width = 1000;
   const search = async (beams: string) => {
     await browser.getByLabel("Number of beams").fill(beams);
+    // A number that is typed stays while the page is drawn again.
+    width = width === 1000 ? 1100 : 1000;
+    await browser.setViewportSize({ width, height: 800 });
+    await browser.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
     await browser.getByLabel("Number of beams").press("Enter");
   };
   await expect(found).toHaveCount(2); // of the page's capture, without a request
