@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve with-mpi check-mpi check-kills soak-serve format install package benchmark claims claims-long clean
+.PHONY: help packages configure program build demo test check-all check asan sanitize-serve clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-viewer check-viewer-pages check-viewer-speed with-mpi check-mpi check-kills soak-serve format install package benchmark claims claims-long clean
 
 help:
 	@echo "make demo       install missing packages, build, train a small English-Hindi translator, use it, show its attention"
@@ -186,9 +186,15 @@ soak-serve: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*:Hostile.KilledClients*:RandomRequests.*'
 
 # Check the page of attend --html: unit tests, a build that must equal viewer/page.html, and tests in Chromium.
-check-viewer: program
+check-viewer: check-viewer-pages
+	@tools/check_viewer.sh --speed
+check-viewer-pages: program
 	@tools/packages.sh viewer
 	@tools/check_viewer.sh $(BUILD)/bin/regard
+# Speed alone. Nothing else should run on the machine.
+check-viewer-speed:
+	@tools/packages.sh viewer
+	@tools/check_viewer.sh --speed
 
 PYTHON ?= python3
 check-convert: program

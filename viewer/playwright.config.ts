@@ -3,6 +3,10 @@ import { defineConfig } from "@playwright/test";
 // PAGE: a page written by `regard attend --html`; CAPTURE: the JSON of the same command.
 export default defineConfig({
   testDir: "tests/browser",
+  projects: [
+    { name: "pages", testIgnore: "speed.spec.ts" },
+    { name: "speed", testMatch: "speed.spec.ts" },
+  ],
   workers: 2,
   fullyParallel: true,
   timeout: 180000,

@@ -1,4 +1,4 @@
-// Captures of other shapes: kinds of models, writing systems, long texts, pictures; work per frame.
+// Captures of other shapes: kinds of models, writing systems, long texts, pictures.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,22 +53,6 @@ for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
     expect(titles).toHaveLength(kind === "encoder-decoder" ? 3 : 1);
   });
 
-/** Scroll the heat map 40 times by `x` and `y` pixels; the milliseconds of work of each frame. */
-function framesOfPanning(browser: Page, x: number, y: number): Promise<number[]> {
-  return browser.evaluate(
-    async ([x, y]) => {
-      performance.clearMeasures();
-      const scroller = document.querySelector(".scroller")!;
-      for (let i = 1; i <= 40; ++i) {
-        scroller.scrollTo(i * x, i * y);
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      }
-      return performance.getEntriesByName("heat map").map((entry) => entry.duration);
-    },
-    [x, y] as const,
-  );
-}
-
 test("a model of pictures shows attention over its patches", async ({ page: browser }) => {
   const tokens = ["[CLS]", ...Array.from({ length: 12 }, (_, i) => `${Math.floor(i / 4)},${i % 4}`)];
   const capture = sampleCapture({ kind: "encoder", source: tokens });
@@ -122,90 +106,6 @@ test("a head without weights is shown as a thumbnail, with the reason, and not s
   await browser.getByRole("button", { name: /^Encoder self-attention, layer 0, head 1\b/ }).click();
   await expect(options).toHaveText(["Save…", "SVG", "PNG", "CSV", "JSON"]);
   await expect(options.and(browser.locator(":disabled"))).toHaveCount(0);
-});
-
-/** Processor time in milliseconds of the longest task of the page's thread while `action` runs. */
-async function longestTask(browser: Page, action: () => Promise<void>): Promise<number> {
-  const chromium = browser.context().browser()!;
-  await chromium.startTracing(browser, { categories: ["toplevel", "devtools.timeline"] });
-  await action();
-  const trace = JSON.parse((await chromium.stopTracing()).toString()) as {
-    traceEvents: { name: string; tid: number; pid: number; tdur?: number; args?: { name?: string } }[];
-  };
-  const main = new Set(
-    trace.traceEvents
-      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  );
-  const tasks = trace.traceEvents.filter(
-    ({ name, pid, tid }) => /RunTask$/.test(name) && main.has(`${pid} ${tid}`),
-  );
-  expect(tasks.length).toBeGreaterThan(20);
-  return Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000;
-}
-
-test("a sentence opens within half a second of processor time", async ({ page: browser }) => {
-  const file = join(folder, "sentence.html");
-  const source = Array.from({ length: 10 }, (_, i) => `word${i}`);
-  writeFileSync(file, pageWith(sampleCapture({ source, target: source, layers: 3, heads: 4 })));
-  await open(browser, file);
-  const session = await browser.context().newCDPSession(browser);
-  await session.send("Performance.enable");
-  const { metrics } = await session.send("Performance.getMetrics");
-  expect(metrics.find((metric) => metric.name === "ProcessTime")!.value).toBeLessThan(0.5);
-});
-
-test.describe("speed", () => {
-  // The time of a frame includes waiting for a processor that other work occupies.
-  test.describe.configure({ retries: 2 });
-
-  // 512 tokens, 12 layers of 12 heads; three heads have weights, as in a file that the program writes.
-  test("long texts open at once and pan smoothly", async ({ page: browser }) => {
-    const source = Array.from({ length: 512 }, (_, i) => `token${i}`);
-    const file = join(folder, "large.html");
-    writeFileSync(
-      file,
-      pageWith(sampleCapture({ kind: "encoder", source, layers: 12, heads: 12, withWeights: 3 })),
-    );
-    await open(browser, file, "#head=encoder.0.1");
-    // Processor time of the page's process, so that other work on the machine does not count.
-    const session = await browser.context().newCDPSession(browser);
-    await session.send("Performance.enable");
-    const { metrics } = await session.send("Performance.getMetrics");
-    const used = metrics.find((metric) => metric.name === "ProcessTime")!.value;
-    expect(used, "seconds of processor time to the first view").toBeLessThan(1);
-    const frames = await framesOfPanning(browser, 60, 50);
-    expect(frames.length).toBeGreaterThanOrEqual(30);
-    const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
-    expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
-    const longest = await longestTask(browser, () =>
-      browser.evaluate(async () => {
-        const scroller = document.querySelector(".scroller")!;
-        for (let i = 1; i <= 30; ++i) {
-          scroller.scrollTo(2400 - i * 50, 2000 - i * 40);
-          window.scrollTo(0, i * 60); // scroll over the grid of heads
-          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        }
-      }),
-    );
-    expect(longest, "milliseconds of the longest task while panning").toBeLessThanOrEqual(50);
-  });
-
-  test("2,048 tokens pan without long tasks", async ({ page: browser }) => {
-    const source = Array.from({ length: 2048 }, (_, i) => `token${i}`);
-    await show(
-      browser,
-      "longest",
-      sampleCapture({ kind: "encoder", source, layers: 1, heads: 1 }),
-      "#head=encoder.0.0",
-    );
-    const frames: number[] = [];
-    const longest = await longestTask(browser, async () => {
-      frames.push(...(await framesOfPanning(browser, 400, 380)));
-    });
-    expect(frames.length).toBeGreaterThanOrEqual(30);
-    expect(longest, "milliseconds of processor time of the longest task").toBeLessThanOrEqual(50);
-  });
 });
 
 test("a long text opens with visible weights in the map and the line view", async ({ page: browser }) => {
