@@ -15,11 +15,16 @@ export function tableView(store: Store): { node: HTMLElement; draw: () => void }
     const rows = rowTokens(store.capture, head).slice(0, most);
     const columns = columnTokens(store.capture, head).slice(0, most);
     const cut = rows.length < weights.length || columns.length < (weights[0]?.length ?? 0);
+    const caption = [
+      `${headName(head)}: weights in percent.`,
+      sumOfRows(store),
+      ...(cut ? [`The first ${most} rows and columns are shown; the CSV export has all.`] : []),
+    ];
     node.replaceChildren(
       h(
         "table",
         {},
-        h("caption", {}, h("span", {}, `${headName(head)}: weights in percent. ${sumOfRows(store)}`)),
+        h("caption", {}, h("span", {}, caption.join(" "))),
         h(
           "thead",
           {},
@@ -43,9 +48,6 @@ export function tableView(store: Store): { node: HTMLElement; draw: () => void }
           ),
         ),
       ),
-      ...(cut
-        ? [h("p", { class: "quiet" }, `The first ${most} rows and columns; the CSV export has all.`)]
-        : []),
     );
   };
   return { node, draw };

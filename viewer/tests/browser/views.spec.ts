@@ -146,6 +146,24 @@ test("long texts are compared by their first tokens", async ({ page: browser }) 
   await expect(browser.locator(".split svg").first().locator("rect.patch")).toHaveCount(64 * 64);
 });
 
+test("the table of a long text says that it is cut", async ({ page: browser }) => {
+  const shown = browser.getByRole("table");
+  for (const [count, rows] of [
+    [64, 64],
+    [65, 64],
+  ] as const) {
+    const source = Array.from({ length: count }, (_, i) => `word${i}`);
+    await show(browser, "table", sampleCapture({ kind: "encoder", source }), "#view=table");
+    await expect(shown.locator("tbody tr")).toHaveCount(rows);
+    await expect(shown.locator("tbody td")).toHaveCount(rows * rows);
+    const caption = await shown.locator("caption").textContent();
+    expect(caption).toContain("Each row sums to 100.");
+    expect(caption!.endsWith("The first 64 rows and columns are shown; the CSV export has all.")).toBe(
+      count > rows,
+    );
+  }
+});
+
 test("the map of a text of a dozen tokens is visible without scrolling", async ({ page: browser }) => {
   await browser.setViewportSize({ width: 1280, height: 900 });
   const source = Array.from({ length: 14 }, (_, i) => `word${i}`);
