@@ -38,6 +38,8 @@ struct TrainingContext {
   // tokenizers. Also throws the errors of Task::load(), load_model() and set_word_embedding().
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
                   distributed::Ranks& ranks = distributed::Ranks::one());
+  TrainingContext(RunConfig&& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
+                  distributed::Ranks& ranks = distributed::Ranks::one()) = delete;  // would not outlive it
 
  private:
   void make_tasks(const RunConfig& config);

@@ -385,8 +385,9 @@ TEST_F(Classifying, ALabelMayStandBeforeItsText) {
 // A validation frees the activations of the last step, so that they are not in memory together with the
 // packed weights.
 TEST_F(Classifying, ValidationFreesTheActivationsOfTheStepBefore) {
+  const RunConfig run = config();
   ThreadPool pool(1);
-  TrainingContext context(config(), pool);
+  TrainingContext context(run, pool);
   context.trainer->step();
   const std::size_t of_the_step = context.trainer->activation_bytes();
   context.trainer->arena().reset();
