@@ -248,8 +248,8 @@ TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
   write_file(folder_.path(), "many", lines);
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   const std::string command = "exec 9<> pipe; $R embed " + model_ +
-                              " many -q > pipe 2> said & program=$!; sleep 1.5; kill -INT $program; " +
-                              "wait $program";
+                              " many -q > pipe 2> said & program=$!; read line <&9; sleep 1; " +
+                              "kill -INT $program; wait $program";
   EXPECT_EQ(script(command), 130) << said();
   EXPECT_EQ(said(), "");
 }
