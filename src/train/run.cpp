@@ -332,9 +332,13 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   if (const Json generation = context_.task->generation_config(); !generation.is_null())
     writer.add_text("generation_config.json", generation.dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
+  // A file of the task replaces the one of the same name that came with the tokenizer, such as a chat
+  // template.
+  const auto files = context_.task->files(*context_.model);
   for (const auto& [name, text] : context_.tokenizers.settings_of(*context_.model))
-    writer.add_text(name, text);
-  for (const auto& [name, text] : context_.task->files(*context_.model)) writer.add_text(name, text);
+    if (std::ranges::find(files, name, [](const auto& file) { return file.first; }) == files.end())
+      writer.add_text(name, text);
+  for (const auto& [name, text] : files) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best,
                  .keep_last = static_cast<int>(std::min<std::int64_t>(config_.output.keep, 1 << 20)),

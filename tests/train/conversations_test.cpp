@@ -214,6 +214,16 @@ TEST_F(Conversations, AnotherTemplateBecomesThatOfTheCheckpoints) {
             0);
   EXPECT_EQ(run_program({"generate", "run", "--chat", "hello", "--max-new", "3"}, folder.path()).exit_code,
             0);
+  // The checkpoint has a template now, and so has a folder saved by transformers: both are replaced.
+  EXPECT_EQ(run_program({"train", "--resume", "run", "-q", "--set", "training.max_steps=3"}, folder.path())
+                .exit_code,
+            0);
+  const std::string chatml = file_content(folder / "run/best/chat_template.jinja");
+  write("base/chat_template.jinja", "{{ messages[0].content }}");
+  fs::remove_all(folder / "run");
+  ASSERT_EQ(train({"-q", "--set", "data.chat_template=chatml", "--set", "training.max_steps=1"}).exit_code,
+            0);
+  EXPECT_EQ(file_content(folder / "run/best/chat_template.jinja"), chatml);
 }
 
 TEST_F(Conversations, GenerationSettingsOfTheFolderAreKept) {
