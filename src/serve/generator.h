@@ -62,9 +62,9 @@ class Generation {
 
 class Generator : private infer::SessionListener {
  public:
-  // Start the generator's thread. The model, the pool and the metrics must outlive this object. limits.rows
-  // is the maximum number of batch rows of one client. In total, there are a third more rows (share.h), so
-  // that one client cannot occupy all rows.
+  // Start the generator's thread. `model`, `pool` and `metrics` must outlive this object. One client can use
+  // at most limits.rows rows of the batch. The batch has a third more rows than that (share.h), so that one
+  // client cannot occupy the whole batch.
   Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations

@@ -332,8 +332,8 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   if (const Json generation = context_.task->generation_config(); !generation.is_null())
     writer.add_text("generation_config.json", generation.dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
-  // A file of the task replaces the one of the same name that came with the tokenizer, such as a chat
-  // template.
+  // If the task and the folder of the tokenizer have a file of the same name, such as chat_template.jinja,
+  // write that of the task.
   const auto files = context_.task->files(*context_.model);
   for (const auto& [name, text] : context_.tokenizers.settings_of(*context_.model))
     if (std::ranges::find(files, name, [](const auto& file) { return file.first; }) == files.end())

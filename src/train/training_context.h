@@ -38,8 +38,9 @@ struct TrainingContext {
   // tokenizers. Also throws the errors of Task::load(), load_model() and set_word_embedding().
   TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
                   distributed::Ranks& ranks = distributed::Ranks::one());
+  // A temporary configuration would not outlive the context.
   TrainingContext(RunConfig&& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
-                  distributed::Ranks& ranks = distributed::Ranks::one()) = delete;  // would not outlive it
+                  distributed::Ranks& ranks = distributed::Ranks::one()) = delete;
 
  private:
   void make_tasks(const RunConfig& config);

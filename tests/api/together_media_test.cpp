@@ -1,5 +1,6 @@
 // Four threads use transcribers, captioners, encoders of images and texts, and studies at the same time. Each
-// test runs with one object per thread and with one object for all threads, on pools of one and two threads.
+// test runs once with one object per thread and once with one object that all threads share, and does both
+// with a pool of one thread and a pool of two threads.
 #include <filesystem>
 
 #include "api/together.h"

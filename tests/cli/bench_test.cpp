@@ -30,8 +30,8 @@ double children_cpu_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-// Run the program and return the line that it prints. No processor time in this line may be larger than the
-// processor time that the whole program used.
+// Run the program and return the JSON line that it prints. Check that each processor time in this line is at
+// most the processor time of the whole process.
 Json line_of(const std::vector<std::string>& arguments) {
   const double before = children_cpu_ms();
   const ProgramResult result = run_program(arguments, ::testing::TempDir());

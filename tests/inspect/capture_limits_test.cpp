@@ -56,7 +56,7 @@ TEST(CaptureLimits, BytesAreSharesOfTheLargestWeightOfTheirRow) {
             json::parse("[[1.0, 2.0], [3.0, 4.0]]"));
 }
 
-// The page shows values without a scale as unknown. Otherwise it would show the NaN of a damaged model as 0.
+// The page shows the values of a row without a scale as unknown. With a scale, it would show NaN as 0.
 TEST(CaptureLimits, RowsThatAreNotFiniteHaveNoScale) {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
               infinity = std::numeric_limits<float>::infinity();

@@ -214,7 +214,8 @@ TEST_F(Conversations, AnotherTemplateBecomesThatOfTheCheckpoints) {
             0);
   EXPECT_EQ(run_program({"generate", "run", "--chat", "hello", "--max-new", "3"}, folder.path()).exit_code,
             0);
-  // The checkpoint has a template now, and so has a folder saved by transformers: both are replaced.
+  // The folder of the tokenizer can contain chat_template.jinja: it is a checkpoint if the run is resumed,
+  // and transformers writes this file. data.chat_template replaces it.
   EXPECT_EQ(run_program({"train", "--resume", "run", "-q", "--set", "training.max_steps=3"}, folder.path())
                 .exit_code,
             0);
